@@ -1,0 +1,72 @@
+//! The Python that the tests run their kernels and servers with.
+//!
+//! It is a virtual environment with pinned packages in the cache, shared by all clones that ask for the same packages.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+
+use crate::process;
+use crate::repository::Repository;
+
+const REQUIREMENTS: &str = "tests/python-requirements.txt";
+
+/// A Python that can make virtual environments with pip in them. Debian's can't before `python3-venv` is installed.
+pub(crate) fn interpreter() -> Option<PathBuf> {
+    ["python3", "/usr/bin/python3"].into_iter().map(PathBuf::from).find(|python| {
+        process::printed(Command::new(python).args(["-c", "import ensurepip, venv"])).is_some()
+    })
+}
+
+/// The Python of the test environment, which is made first where it is missing.
+pub(crate) fn environment(repository: &Repository) -> Result<PathBuf> {
+    let requirements = repository.root().join(REQUIREMENTS);
+    let text = std::fs::read(&requirements).with_context(|| format!("cannot read {REQUIREMENTS}"))?;
+    let base = interpreter().context("no Python that can make a virtual environment was found")?;
+    let version = process::printed(Command::new(&base).args(["-c", "import sys; print(sys.version)"]));
+    let folder = repository.cache("python").join(key(&text, version.unwrap_or_default().as_bytes()));
+    let python = folder.join("bin/python");
+
+    // Two gates may want the same environment at the same time. The lock goes with the file when we end.
+    let parent = repository.cache("python");
+    std::fs::create_dir_all(&parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    let lock =
+        std::fs::File::create(parent.join("lock")).context("cannot open the lock of the Python cache")?;
+    lock.lock().context("cannot lock the Python cache")?;
+    let complete = folder.join("complete");
+    if !complete.exists() {
+        make(&base, &folder, &python, &requirements)?;
+        std::fs::write(&complete, "").context("cannot mark the Python environment as complete")?;
+    }
+    Ok(python)
+}
+
+fn make(base: &Path, folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
+    println!("making the Python environment of the tests in {}", folder.display());
+    process::must_succeed(Command::new(base).args(["-m", "venv", "--clear"]).arg(folder))?;
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
+    process::must_succeed(Command::new(python).args(install).arg(requirements))?;
+    process::must_succeed(Command::new(python).args(["-m", "bash_kernel.install", "--sys-prefix"]))
+}
+
+/// Names an environment after everything that decides what is in it.
+fn key(requirements: &[u8], version: &[u8]) -> String {
+    let digest = Sha256::new().chain_update(requirements).chain_update([0]).chain_update(version).finalize();
+    digest.iter().take(8).fold(String::new(), |name, byte| format!("{name}{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key;
+
+    #[test]
+    fn other_requirements_or_another_python_make_another_environment() {
+        let name = key(b"numpy==2", b"3.11");
+        assert_eq!(name.len(), 16);
+        assert_eq!(name, key(b"numpy==2", b"3.11"));
+        assert_ne!(name, key(b"numpy==3", b"3.11"));
+        assert_ne!(name, key(b"numpy==2", b"3.13"));
+    }
+}

@@ -1,0 +1,113 @@
+//! A desktop session of the tests' own: a message bus, an unlocked keyring and, for the window, a display.
+//!
+//! The tests must not touch the keyring, the settings or the running owner of the person who starts them, so every
+//! folder that the desktop's standards name is replaced as well. All of it is gone when the session is dropped.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::process::Group;
+
+/// A running private session.
+pub(crate) struct Session {
+    // The order matters: the keyring goes before its bus, and the folder after everyone who writes to it.
+    display: Option<(Group, String)>,
+    _keyring: Group,
+    bus: (Group, String),
+    folder: tempfile::TempDir,
+}
+
+impl Session {
+    /// Starts the bus and unlocks a new keyring on it.
+    pub(crate) fn start() -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("sandbook-")
+            .tempdir_in("/tmp")
+            .context("cannot make a folder for the tests' session")?;
+        for name in ["run", "data", "config", "state", "cache"] {
+            make_private(&folder.path().join(name))?;
+        }
+        let bus = start_bus(folder.path())?;
+        let keyring = start_keyring(folder.path(), &bus.1)?;
+        Ok(Self { display: None, _keyring: keyring, bus, folder })
+    }
+
+    /// Adds a display without a screen, for the window.
+    pub(crate) fn with_display(mut self) -> Result<Self> {
+        let mut server = Group::start(
+            Command::new("Xvfb")
+                .args(["-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset"])
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null()),
+        )?;
+        let number = first_line(&mut server).context("Xvfb did not name its display")?;
+        self.display = Some((server, format!(":{number}")));
+        Ok(self)
+    }
+
+    /// Lets a command run inside the session.
+    pub(crate) fn enter(&self, command: &mut Command) {
+        enter_folder(self.folder.path(), command);
+        command.env("DBUS_SESSION_BUS_ADDRESS", &self.bus.1);
+        // No bridge to a screen reader: it would be started on the bus, and nobody listens.
+        command.env("NO_AT_BRIDGE", "1").env("GTK_A11Y", "none").env_remove("WAYLAND_DISPLAY");
+        match &self.display {
+            Some((_, name)) => command.env("DISPLAY", name),
+            None => command.env_remove("DISPLAY"),
+        };
+    }
+}
+
+fn enter_folder(folder: &Path, command: &mut Command) {
+    let places = [
+        ("XDG_RUNTIME_DIR", "run"),
+        ("XDG_DATA_HOME", "data"),
+        ("XDG_CONFIG_HOME", "config"),
+        ("XDG_STATE_HOME", "state"),
+        ("XDG_CACHE_HOME", "cache"),
+    ];
+    for (variable, name) in places {
+        command.env(variable, folder.join(name));
+    }
+}
+
+fn start_bus(folder: &Path) -> Result<(Group, String)> {
+    let mut command = Command::new("dbus-daemon");
+    command.args(["--session", "--nofork", "--nopidfile", "--print-address=1"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    enter_folder(folder, &mut command);
+    let mut bus = Group::start(&mut command)?;
+    let address = first_line(&mut bus).context("the message bus did not say where it listens")?;
+    Ok((bus, address))
+}
+
+fn start_keyring(folder: &Path, address: &str) -> Result<Group> {
+    let mut command = Command::new("gnome-keyring-daemon");
+    command.args(["--foreground", "--unlock", "--components=secrets"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.env("DBUS_SESSION_BUS_ADDRESS", address);
+    enter_folder(folder, &mut command);
+    let mut keyring = Group::start(&mut command)?;
+    // The keyring is new and thrown away, so its password protects nothing.
+    keyring.input()?.write_all(b"throwaway").context("cannot unlock the tests' keyring")?;
+    Ok(keyring)
+}
+
+fn first_line(group: &mut Group) -> Result<String> {
+    let mut line = String::new();
+    BufReader::new(group.output()?).read_line(&mut line)?;
+    anyhow::ensure!(!line.trim().is_empty(), "it ended before it said anything");
+    Ok(line.trim().to_owned())
+}
+
+fn make_private(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(folder)
+        .with_context(|| format!("cannot make {}", folder.display()))
+}
