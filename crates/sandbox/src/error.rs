@@ -1,0 +1,179 @@
+//! What can go wrong with a sandbox, sorted by what a person has to do about it.
+
+use std::time::Duration;
+
+/// An error of a runtime or sandbox. Messages never hold a secret; an address in them is masked.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// The sandbox or runtime cannot do this.
+    #[error("{reason}")]
+    Unsupported {
+        /// Why, in one line.
+        reason: String,
+    },
+    /// A setting is wrong or cannot be kept here.
+    #[error("the setting `{setting}` cannot be used: {reason}")]
+    Setting {
+        /// Which.
+        setting: String,
+        /// Why.
+        reason: String,
+    },
+    /// Nothing to start was found on this computer.
+    #[error("{what} was not found: {detail}")]
+    NotInstalled {
+        /// What was looked for.
+        what: String,
+        /// Where it was looked for.
+        detail: String,
+    },
+    /// A program or kernel did not start.
+    #[error("{what} did not start: {detail}")]
+    StartFailed {
+        /// What.
+        what: String,
+        /// Its last words.
+        detail: String,
+    },
+    /// The address does not answer.
+    #[error("{address} cannot be reached: {detail}")]
+    Unreachable {
+        /// The masked address.
+        address: String,
+        /// The cause.
+        detail: String,
+    },
+    /// The server's certificate is not trusted.
+    #[error("the certificate of {address} is not trusted: {detail}")]
+    Certificate {
+        /// The masked address.
+        address: String,
+        /// The cause.
+        detail: String,
+        /// SHA-256 of the certificate, as hex pairs, where there was one.
+        fingerprint: Option<String>,
+    },
+    /// The server refused the credential.
+    #[error("{address} did not accept the credential ({status})")]
+    Refused {
+        /// The masked address.
+        address: String,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// A credential is needed.
+    #[error("{address} asks for a credential")]
+    CredentialMissing {
+        /// The masked address.
+        address: String,
+    },
+    /// Something answers, but not what was expected there.
+    #[error("{address} answers, but not as {expected}: {detail}")]
+    WrongPeer {
+        /// The masked address.
+        address: String,
+        /// What was expected.
+        expected: String,
+        /// What came.
+        detail: String,
+    },
+    /// No such kernel or sandbox, any more.
+    #[error("{what} does not exist any more")]
+    Gone {
+        /// What.
+        what: String,
+    },
+    /// The kernel belongs to someone else and is busy.
+    #[error("the kernel {kernel} is in use: {detail}")]
+    InUse {
+        /// Which.
+        kernel: String,
+        /// By whom, as far as is known.
+        detail: String,
+    },
+    /// The kernel died.
+    #[error("the kernel died ({cause})")]
+    Died {
+        /// Exit code, signal, or `not reported`.
+        cause: String,
+    },
+    /// The connection is gone, and nobody tries to bring it back.
+    #[error("the connection is closed: {detail}")]
+    Disconnected {
+        /// Why.
+        detail: String,
+    },
+    /// It took too long.
+    #[error("{what} took longer than {limit:?}")]
+    TimedOut {
+        /// What.
+        what: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// It was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// The other side broke the protocol, or the operating system refused something.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl SandboxError {
+    /// The stable code of the error, for logs and machine-readable output.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unsupported { .. } => "unsupported",
+            Self::Setting { .. } => "bad_setting",
+            Self::NotInstalled { .. } => "no_kernel_found",
+            Self::StartFailed { .. } => "kernel_start_failed",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Certificate { .. } => "certificate_untrusted",
+            Self::Refused { .. } => "credential_refused",
+            Self::CredentialMissing { .. } => "credential_missing",
+            Self::WrongPeer { .. } => "not_a_server",
+            Self::Gone { .. } => "not_found",
+            Self::InUse { .. } => "kernel_in_use",
+            Self::Died { .. } => "kernel_died",
+            Self::Disconnected { .. } => "disconnected",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// What to do next.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Unsupported { .. } => "Choose another runtime for this.",
+            Self::Setting { .. } => "Change the setting or leave it out.",
+            Self::NotInstalled { .. } => "Install it, or let Sandbook make a private Python environment.",
+            Self::StartFailed { .. } => "The detail names the cause. Mend it and start again.",
+            Self::Unreachable { .. } => "Check the address, that the server runs, and the network.",
+            Self::Certificate { .. } => {
+                "Compare the fingerprint with the server's, then trust it for this connection."
+            }
+            Self::Refused { .. } => "Copy the token again from the server's own output. Nothing was started.",
+            Self::CredentialMissing { .. } => "Add the server's token to the connection.",
+            Self::WrongPeer { .. } => {
+                "Check the path of the address; a login page means that a token is needed."
+            }
+            Self::Gone { .. } => "Start a new one. Outputs that were shown stay.",
+            Self::InUse { .. } => "Start a new kernel, or agree to share this one.",
+            Self::Died { .. } => "Restart the kernel. Outputs stay; variables are lost.",
+            Self::Disconnected { .. } => "Reconnect. Outputs that were shown stay.",
+            Self::TimedOut { .. } => "Give it more time, or find out what it waits for.",
+            Self::Cancelled => "Start it again when you want it.",
+            Self::Failed(_) => "The logs say more.",
+        }
+    }
+
+    /// Whether doing the same again can help.
+    pub const fn can_retry(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::Disconnected { .. } | Self::TimedOut { .. } | Self::Cancelled
+        )
+    }
+}
