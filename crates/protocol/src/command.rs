@@ -411,6 +411,9 @@ pub enum Command {
         from: u32,
         /// How many; at most 2,000 are given, and at most 512 KB.
         count: u32,
+        /// Where to begin in the first line: the `next` of a line that was cut. Then only that line is given.
+        #[serde(default)]
+        offset: u32,
     },
     /// Looks for a text in all of the outputs. Answer: `Matches`.
     SearchOutputs {

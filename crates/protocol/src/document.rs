@@ -181,10 +181,12 @@ pub struct TextView {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct TextLine {
-    /// The text, at most 4,096 characters.
+    /// The text, at most about 4,096 characters.
     pub text: String,
     /// How many characters follow that are not here.
     pub hidden: u32,
+    /// The `offset` with which `output_lines` goes on in this line; 0 if nothing is hidden.
+    pub next: u32,
 }
 
 /// One form of an output.

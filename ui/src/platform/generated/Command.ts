@@ -331,7 +331,11 @@ from: number,
 /**
  * How many; at most 2,000 are given, and at most 512 KB.
  */
-count: number, } | { "type": "search_outputs", 
+count: number, 
+/**
+ * Where to begin in the first line: the `next` of a line that was cut. Then only that line is given.
+ */
+offset: number, } | { "type": "search_outputs", 
 /**
  * Which document.
  */

@@ -35,7 +35,7 @@ kernel: string,
  */
 shared: boolean, } | { "type": "managed_server", 
 /**
- * The interpreter or kernelspec that has jupyter_server.
+ * The interpreter or kernelspec that has `jupyter_server`.
  */
 kernel: string, } | { "type": "existing", 
 /**

@@ -5,10 +5,14 @@
  */
 export type TextLine = { 
 /**
- * The text, at most 4,096 characters.
+ * The text, at most about 4,096 characters.
  */
 text: string, 
 /**
  * How many characters follow that are not here.
  */
-hidden: number, };
+hidden: number, 
+/**
+ * The `offset` with which `output_lines` goes on in this line; 0 if nothing is hidden.
+ */
+next: number, };
