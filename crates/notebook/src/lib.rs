@@ -1,1 +1,3 @@
 //! notebook
+
+pub mod stream_text;
