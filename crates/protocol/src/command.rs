@@ -495,6 +495,14 @@ pub enum Command {
         /// All of them.
         settings: Settings,
     },
+    /// Opens the door for browsers on this computer, and keeps it open as long as this client stays. Only over the
+    /// local socket. Answer: `WebDoor`.
+    OpenWebDoor {
+        /// The port; any free one if absent.
+        port: Option<u16>,
+        /// Absolute path of a notebook that the page opens first.
+        open: Option<String>,
+    },
     /// Ends the owner. Refused while something would be lost, unless forced. Answer: `Done`.
     Quit {
         /// Whether.

@@ -11,13 +11,14 @@
 //! [`CREDIT_WINDOW`] batches that were not acknowledged; while it waits it merges what it holds back.
 //!
 //! Deliberately absent: credentials. A secret goes in through two commands ([`Command::ReadPasted`] and
-//! [`Command::StoreCredential`], and the answer to a password prompt) as [`Secret`], which prints as `***` and is
-//! never part of a reply.
+//! [`Command::StoreCredential`], and the answer to a password prompt) as [`Secret`], which prints as `***`. Only one
+//! ever travels back: the one-time token of [`Reply::WebDoor`], which is worth nothing once a page has used it.
 
 mod command;
 mod document;
 mod error;
 mod frame;
+mod frame_document;
 mod identifiers;
 mod message;
 mod patch;
@@ -35,6 +36,7 @@ pub use document::{
 };
 pub use error::{ErrorCode, ProtocolError};
 pub use frame::{FRAME_LIMIT, Frame, FrameDecoder, FrameError};
+pub use frame_document::{FrameDocument, HEIGHT_MESSAGE, frame_document, headers as output_headers};
 pub use identifiers::{
     CellKey, ClientId, ConnectionId, DocumentId, ExecutionId, OutputId, PastedId, ResourceId, SandboxId,
 };

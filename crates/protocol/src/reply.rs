@@ -5,7 +5,7 @@ use ts_rs::TS;
 
 use crate::{
     CellKey, ConnectionView, DocumentId, DocumentStatus, KernelChoice, LogLine, OutputId, PastedId,
-    ResourceId, RuntimeKind, SandboxView, TextLine, WorkspaceView,
+    ResourceId, RuntimeKind, SandboxView, Secret, TextLine, WorkspaceView,
 };
 
 /// An answer.
@@ -130,6 +130,13 @@ pub enum Reply {
     Kernel {
         /// It.
         kernel: KernelChoice,
+    },
+    /// The door for browsers is open.
+    WebDoor {
+        /// Where: `http://127.0.0.1:PORT/`.
+        address: String,
+        /// What stands behind `#token=` in the address that a person opens. It can be used once.
+        token: Secret,
     },
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ts_rs::TS;
 
 /// A text that may hold a secret. It prints as `***`; it is serialised in clear, because a client has to send it, and
-/// only ever stands in commands, never in a reply or a push.
+/// stands in commands only, and in the one reply that opens the web door.
 #[derive(Clone, TS)]
 #[ts(export, type = "string")]
 pub struct Secret(SecretString);
@@ -24,6 +24,12 @@ impl Secret {
     /// The secret in clear.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
+    }
+}
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        self.expose() == other.expose()
     }
 }
 

@@ -419,7 +419,15 @@ python: string | null, } | { "type": "change_settings",
 /**
  * All of them.
  */
-settings: Settings, } | { "type": "quit", 
+settings: Settings, } | { "type": "open_web_door", 
+/**
+ * The port; any free one if absent.
+ */
+port: number | null, 
+/**
+ * Absolute path of a notebook that the page opens first.
+ */
+open: string | null, } | { "type": "quit", 
 /**
  * Whether.
  */

@@ -13,6 +13,7 @@ import type { OutputSlice } from "./OutputSlice";
 import type { Recognised } from "./Recognised";
 import type { ResourceId } from "./ResourceId";
 import type { SandboxView } from "./SandboxView";
+import type { Secret } from "./Secret";
 import type { ServerKernel } from "./ServerKernel";
 import type { WorkspaceView } from "./WorkspaceView";
 
@@ -127,4 +128,12 @@ startable: Array<KernelChoice>, } | { "type": "kernel",
 /**
  * It.
  */
-kernel: KernelChoice, };
+kernel: KernelChoice, } | { "type": "web_door", 
+/**
+ * Where: `http://127.0.0.1:PORT/`.
+ */
+address: string, 
+/**
+ * What stands behind `#token=` in the address that a person opens. It can be used once.
+ */
+token: Secret, };

@@ -2,6 +2,6 @@
 
 /**
  * A text that may hold a secret. It prints as `***`; it is serialised in clear, because a client has to send it, and
- * only ever stands in commands, never in a reply or a push.
+ * stands in commands only, and in the one reply that opens the web door.
  */
 export type Secret = string;
