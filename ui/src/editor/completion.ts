@@ -1,0 +1,110 @@
+// What the kernel knows, in the editor. It is asked only while it is idle and within a budget: a busy kernel would answer when
+// its cell ends, and the words of the cell are at hand at once.
+
+import {
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  type CompletionSource,
+  completeAnyWord,
+} from "@codemirror/autocomplete";
+import { globalCompletion, localCompletionSource } from "@codemirror/lang-python";
+import { StateEffect, StateField } from "@codemirror/state";
+import { type Command, type EditorView, type Tooltip, showTooltip } from "@codemirror/view";
+
+import type { Completion as KernelCompletion, Inspection } from "../platform";
+import { renderLines } from "../text/ansi";
+
+/** What an editor may ask of the kernel; null while it cannot answer. */
+export interface Kernel {
+  complete(code: string, position: number): Promise<KernelCompletion> | null;
+  inspect(code: string, position: number): Promise<Inspection> | null;
+}
+
+export const BUDGET_MS = 300;
+
+const within = <T>(promise: Promise<T>, milliseconds: number): Promise<T | null> =>
+  Promise.race([promise.catch(() => null), new Promise<null>((resolve) => setTimeout(() => resolve(null), milliseconds))]);
+
+const KINDS: Record<string, string> = {
+  function: "function",
+  method: "method",
+  class: "class",
+  instance: "variable",
+  module: "namespace",
+  keyword: "keyword",
+  statement: "variable",
+  property: "property",
+  path: "text",
+  magic: "keyword",
+};
+
+function option([label, kind]: readonly [string, string | null]): Completion {
+  const type = kind === null ? undefined : KINDS[kind];
+  return { label, boost: 1, ...(type ? { type } : {}) };
+}
+
+export function kernelSource(kernel: Kernel): CompletionSource {
+  return async (context: CompletionContext): Promise<CompletionResult | null> => {
+    const word = context.matchBefore(/[\w.%]+/);
+    if (!context.explicit && !(word && /[.\w]$/.test(word.text))) return null;
+    const asked = kernel.complete(context.state.doc.toString(), context.pos);
+    if (!asked) return null;
+    const answer = await within(asked, context.explicit ? 2000 : BUDGET_MS);
+    if (!answer || answer.matches.length === 0 || context.aborted) return null;
+    return { from: answer.from, to: answer.to, options: answer.matches.map(option), validFor: /^[\w.]*$/ };
+  };
+}
+
+export const sources = (kernel: Kernel, language: string): CompletionSource[] =>
+  /python/i.test(language)
+    ? [kernelSource(kernel), localCompletionSource, globalCompletion]
+    : [kernelSource(kernel), completeAnyWord];
+
+// -------------------------------------------------------------------- Shift+Tab
+
+const setInspection = StateEffect.define<Tooltip | null>();
+
+export const inspection = StateField.define<Tooltip | null>({
+  create: () => null,
+  update(tooltip, transaction) {
+    for (const effect of transaction.effects) if (effect.is(setInspection)) return effect.value;
+    return tooltip && (transaction.docChanged || transaction.selection) ? null : tooltip;
+  },
+  provide: (field) => showTooltip.from(field),
+});
+
+function tooltipOf(pos: number, html: string): Tooltip {
+  return {
+    pos,
+    above: false,
+    create: () => {
+      const dom = document.createElement("div");
+      dom.className = "cm-inspect";
+      dom.setAttribute("role", "status");
+      dom.innerHTML = html;
+      return { dom };
+    },
+  };
+}
+
+export const showInspection =
+  (kernel: Kernel): Command =>
+  (view: EditorView): boolean => {
+    const pos = view.state.selection.main.head;
+    const before = view.state.sliceDoc(Math.max(0, pos - 1), pos);
+    if (before.trim() === "") return false;
+    const asked = kernel.inspect(view.state.doc.toString(), pos);
+    if (!asked) return false;
+    void within(asked, 3000).then((answer) => {
+      if (!answer?.found || view.state.selection.main.head !== pos) return;
+      view.dispatch({ effects: setInspection.of(tooltipOf(pos, renderLines(answer.text.split("\n")))) });
+    });
+    return true;
+  };
+
+export const hideInspection: Command = (view) => {
+  if (!view.state.field(inspection, false)) return false;
+  view.dispatch({ effects: setInspection.of(null) });
+  return true;
+};

@@ -1,0 +1,95 @@
+// Mathematics in Markdown: `$…$`, `$$…$$`, `\(…\)`, `\[…\]` and whole environments. The formula stays text until everything
+// around it is sanitised; then Temml makes MathML of it, without its `\href` and the like (trust off).
+
+import type { TokenizerAndRendererExtension, Tokens } from "marked";
+
+import { escapeHtml } from "../text/ansi";
+
+interface MathToken extends Tokens.Generic {
+  readonly tex: string;
+}
+
+interface Rule {
+  readonly name: string;
+  readonly level: "block" | "inline";
+  readonly start: RegExp;
+  readonly rule: RegExp;
+  readonly display: boolean;
+  readonly tex: (match: RegExpExecArray) => string;
+}
+
+const captured = (match: RegExpExecArray): string => match[1] ?? match[2] ?? "";
+
+const RULES: readonly Rule[] = [
+  {
+    name: "mathBlock",
+    level: "block",
+    start: /\$\$|\\\[/,
+    rule: /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\]) *(?:\n|$)/,
+    display: true,
+    tex: captured,
+  },
+  {
+    name: "mathEnvironment",
+    level: "block",
+    start: /\\begin\{/,
+    rule: /^ {0,3}\\begin\{([a-zA-Z]+\*?)\}[\s\S]+?\\end\{\1\} *(?:\n|$)/,
+    display: true,
+    tex: (match) => match[0],
+  },
+  {
+    name: "mathDisplay",
+    level: "inline",
+    start: /\$\$|\\\[/,
+    rule: /^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])/,
+    display: true,
+    tex: captured,
+  },
+  {
+    name: "mathInline",
+    level: "inline",
+    start: /\$|\\\(/,
+    // `$5 and $6` is money: no blank after the first dollar, none before the last, no digit behind it.
+    rule: /^(?:\$(?![\s$])((?:\\.|[^$\\\n])+?)(?<!\s)\$(?!\d)|\\\(([\s\S]+?)\\\))/,
+    display: false,
+    tex: captured,
+  },
+];
+
+const placeholder = (tex: string, display: boolean): string => {
+  const tag = display ? "div" : "span";
+  return `<${tag} data-math="${display ? "display" : "inline"}">${escapeHtml(tex)}</${tag}>`;
+};
+
+export const mathExtensions: TokenizerAndRendererExtension[] = RULES.map((rule) => ({
+  name: rule.name,
+  level: rule.level,
+  start: (text: string) => {
+    const at = text.search(rule.start);
+    return at < 0 ? undefined : at;
+  },
+  tokenizer: (text: string): MathToken | undefined => {
+    const match = rule.rule.exec(text);
+    return match ? { type: rule.name, raw: match[0], tex: rule.tex(match).trim() } : undefined;
+  },
+  renderer: (token) => placeholder((token as MathToken).tex, rule.display),
+}));
+
+/** Fills the formulas below `root`; what cannot be read stays as its text, with the reason as a tooltip. */
+export async function fillMath(root: ParentNode): Promise<void> {
+  const spots = [...root.querySelectorAll<HTMLElement>("[data-math]")];
+  if (spots.length === 0) return;
+  const { default: temml } = await import("temml");
+  for (const spot of spots) {
+    const tex = spot.textContent ?? "";
+    const displayMode = spot.dataset.math === "display";
+    try {
+      temml.render(tex, spot, { displayMode, trust: false, strict: false, throwOnError: true, maxExpand: 1000 });
+      if (displayMode) spot.classList.add("eq");
+      spot.querySelector("math")?.setAttribute("aria-label", tex);
+    } catch (error) {
+      spot.textContent = displayMode ? `$$${tex}$$` : `$${tex}$`;
+      spot.title = error instanceof Error ? error.message : String(error);
+    }
+  }
+}

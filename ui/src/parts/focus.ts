@@ -1,0 +1,46 @@
+import type { Action } from "svelte/action";
+
+const FOCUSABLE =
+  'a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea:not([disabled]), [tabindex]:not([tabindex="-1"])';
+
+export const focusables = (root: HTMLElement): HTMLElement[] =>
+  [...root.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((e) => e.tabIndex >= 0);
+
+/** Keeps Tab inside, closes on Esc, gives focus back to where it came from. */
+export const trapFocus: Action<HTMLElement, { onclose: () => void }> = (node, options) => {
+  let { onclose } = options;
+  const before = document.activeElement;
+  const first = node.querySelector<HTMLElement>("[data-autofocus]") ?? focusables(node)[0] ?? node;
+  queueMicrotask(() => first.focus());
+
+  const onkeydown = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && !event.defaultPrevented) {
+      event.preventDefault();
+      event.stopPropagation();
+      onclose();
+      return;
+    }
+    if (event.key !== "Tab") return;
+    const all = focusables(node);
+    const [head, tail] = [all[0], all.at(-1)];
+    if (!head || !tail) return;
+    const active = document.activeElement;
+    if (event.shiftKey && (active === head || active === node)) {
+      event.preventDefault();
+      tail.focus();
+    } else if (!event.shiftKey && active === tail) {
+      event.preventDefault();
+      head.focus();
+    }
+  };
+  node.addEventListener("keydown", onkeydown);
+  return {
+    update: (next) => {
+      onclose = next.onclose;
+    },
+    destroy: () => {
+      node.removeEventListener("keydown", onkeydown);
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    },
+  };
+};

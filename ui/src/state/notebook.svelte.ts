@@ -1,0 +1,213 @@
+// An open notebook: the owner's document as this page sees it, changed by patches alone, and what is this page's own affair,
+// selection and mode.
+
+import type { CellView, DocumentSnapshot, DocumentStatus, InputRequest, Patch, PatchBatch, QueueView, Toast } from "../platform";
+import { Cell } from "./cell.svelte";
+import { Output, reconcile } from "./outputs.svelte";
+
+const EMPTY_QUEUE: QueueView = { running: null, waiting: [], held: [], held_by: null };
+
+export type Mode = "command" | "edit";
+
+/** What a patch asks of the world outside the document. */
+export type Effect =
+  | { readonly type: "acknowledged"; readonly cell: Cell }
+  | { readonly type: "toast"; readonly toast: Toast }
+  | { readonly type: "next_input"; readonly cell: string; readonly text: string };
+
+/** A batch is missing: the page has to subscribe again. */
+export class Gap extends Error {}
+
+export class Notebook {
+  readonly id: string;
+  status: DocumentStatus = $state.raw() as DocumentStatus;
+  cells: readonly Cell[] = $state.raw([]);
+  queue: QueueView = $state.raw(EMPTY_QUEUE);
+  input: InputRequest | null = $state.raw(null);
+  loaded = $state(false);
+  mode: Mode = $state("command");
+  active: Cell | null = $state.raw(null);
+
+  readonly #byKey = new Map<string, Cell>();
+  readonly #position = $derived(new Map(this.cells.map((cell, index) => [cell.key, index])));
+  #anchor: Cell | null = null;
+  #sequence = 0;
+
+  constructor(id: string, status: DocumentStatus) {
+    this.id = id;
+    this.status = status;
+  }
+
+  cell(key: string): Cell | undefined {
+    return this.#byKey.get(key);
+  }
+
+  indexOf(cell: Cell): number {
+    return this.#position.get(cell.key) ?? -1;
+  }
+
+  // ------------------------------------------------------------------ what the owner says
+
+  load(snapshot: DocumentSnapshot): void {
+    this.#sequence = snapshot.sequence;
+    this.status = snapshot.status;
+    this.queue = snapshot.queue;
+    this.input = snapshot.input;
+    const kept = new Set(snapshot.cells.map((view) => view.key));
+    for (const key of this.#byKey.keys()) if (!kept.has(key)) this.#byKey.delete(key);
+    this.cells = snapshot.cells.map((view) => this.#adopt(view));
+    this.loaded = true;
+    this.#repairSelection(0);
+  }
+
+  apply(batch: PatchBatch, self: string): Effect[] {
+    if (batch.sequence <= this.#sequence) return [];
+    if (batch.sequence !== this.#sequence + 1) throw new Gap();
+    this.#sequence = batch.sequence;
+    const effects: Effect[] = [];
+    for (const patch of batch.patches) this.#patch(patch, self, effects);
+    return effects;
+  }
+
+  #adopt(view: CellView): Cell {
+    const known = this.#byKey.get(view.key);
+    if (known) {
+      known.refresh(view);
+      return known;
+    }
+    const cell = new Cell(view);
+    this.#byKey.set(view.key, cell);
+    return cell;
+  }
+
+  #patch(patch: Patch, self: string, effects: Effect[]): void {
+    switch (patch.type) {
+      case "status":
+        this.status = patch.status;
+        break;
+      case "queue":
+        this.queue = patch.queue;
+        break;
+      case "input":
+        this.input = patch.input;
+        break;
+      case "cells_inserted":
+        this.cells = this.cells.toSpliced(patch.index, 0, ...patch.cells.map((view) => this.#adopt(view)));
+        this.#repairSelection(patch.index);
+        break;
+      case "cells_removed":
+        this.#remove(new Set(patch.cells));
+        break;
+      case "cells_reordered":
+        this.cells = patch.order.flatMap((key) => this.#byKey.get(key) ?? []);
+        break;
+      case "toast":
+        effects.push({ type: "toast", toast: patch.toast });
+        break;
+      case "next_input":
+        effects.push({ type: "next_input", cell: patch.cell, text: patch.text });
+        break;
+      default:
+        this.#patchCell(patch, self, effects);
+    }
+  }
+
+  #patchCell(patch: Extract<Patch, { cell: string }>, self: string, effects: Effect[]): void {
+    const cell = this.#byKey.get(patch.cell);
+    if (!cell) return;
+    switch (patch.type) {
+      case "source_edited":
+        if (patch.author === self && cell.source.sent) {
+          cell.acknowledge(patch.revision);
+          effects.push({ type: "acknowledged", cell });
+        } else {
+          cell.receive(patch.edits, patch.revision);
+        }
+        break;
+      case "cell_changed":
+        cell.kind = patch.kind;
+        cell.sourceHidden = patch.source_hidden;
+        cell.outputsHidden = patch.outputs_hidden;
+        cell.executionCount = patch.execution_count;
+        break;
+      case "run":
+        cell.run = patch.run;
+        break;
+      case "outputs_replaced":
+        cell.outputs = reconcile(cell.outputs, patch.outputs);
+        break;
+      case "outputs_appended":
+        cell.outputs = [...cell.outputs, ...patch.outputs.map((output) => new Output(output))];
+        break;
+      case "output_changed": {
+        const output = cell.outputs.find((candidate) => candidate.id === patch.output.id);
+        if (output) output.body = patch.output.body;
+        break;
+      }
+      case "text_changed":
+        cell.outputs.find((candidate) => candidate.id === patch.output)?.grow(patch);
+        break;
+    }
+  }
+
+  #remove(keys: ReadonlySet<string>): void {
+    const first = this.cells.findIndex((cell) => keys.has(cell.key));
+    this.cells = this.cells.filter((cell) => !keys.has(cell.key));
+    for (const key of keys) this.#byKey.delete(key);
+    this.#repairSelection(Math.max(0, first));
+  }
+
+  // ------------------------------------------------------------------ selection and mode
+
+  get selection(): readonly Cell[] {
+    return this.cells.filter((cell) => cell.selected);
+  }
+
+  #repairSelection(near: number): void {
+    if (this.active && this.#byKey.has(this.active.key)) return;
+    const next = this.cells[Math.min(near, this.cells.length - 1)] ?? null;
+    this.mode = "command";
+    this.active = null;
+    if (next) this.select(next);
+  }
+
+  select(cell: Cell, mode: Mode = "command"): void {
+    for (const other of this.cells) if (other.selected && other !== cell) other.selected = false;
+    this.#activate(cell);
+    this.#anchor = cell;
+    cell.selected = true;
+    this.setMode(mode);
+  }
+
+  /** Selects everything between the anchor and this cell. */
+  extendTo(cell: Cell): void {
+    const anchor = this.#anchor && this.#byKey.has(this.#anchor.key) ? this.#anchor : (this.active ?? cell);
+    const [from, to] = [this.indexOf(anchor), this.indexOf(cell)].sort((a, b) => a - b) as [number, number];
+    this.cells.forEach((other, index) => {
+      const inside = index >= from && index <= to;
+      if (other.selected !== inside) other.selected = inside;
+    });
+    this.#activate(cell);
+    this.#anchor = anchor;
+    this.setMode("command");
+  }
+
+  selectAll(): void {
+    for (const cell of this.cells) cell.selected = true;
+  }
+
+  setMode(mode: Mode): void {
+    this.mode = mode;
+    if (this.active) this.active.editing = mode === "edit";
+  }
+
+  #activate(cell: Cell): void {
+    if (this.active === cell) return;
+    if (this.active) {
+      this.active.active = false;
+      this.active.editing = false;
+    }
+    this.active = cell;
+    cell.active = true;
+  }
+}

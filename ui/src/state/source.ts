@@ -1,0 +1,104 @@
+// One cell's source between this page and the owner. The page is optimistic: what is typed shows at once. At most one edit is
+// on its way; what is typed meanwhile is gathered and follows when the first is acknowledged. Edits of others are rebased the
+// way the owner does it (an accepted edit comes first), so that both ends arrive at the same text.
+//
+// Pure: every function takes a state and gives the next.
+
+import { ChangeSet } from "@codemirror/state";
+
+import type { SourceEdit } from "../platform";
+
+export interface Source {
+  /** What this page shows. */
+  readonly text: string;
+  /** The owner's revision that `text` without `sent` and `unsent` has. */
+  readonly revision: number;
+  /** On its way to the owner. */
+  readonly sent: ChangeSet | null;
+  /** Typed since. */
+  readonly unsent: ChangeSet | null;
+}
+
+export const sourceOf = (text: string, revision: number): Source => ({ text, revision, sent: null, unsent: null });
+
+/** Whether the owner has everything. */
+export const settled = (source: Source): boolean => source.sent === null && source.unsent === null;
+
+export function applyEdits(text: string, edits: readonly SourceEdit[]): string {
+  let out = "";
+  let at = 0;
+  for (const edit of edits) {
+    out += text.slice(at, edit.from) + edit.insert;
+    at = edit.to;
+  }
+  return out + text.slice(at);
+}
+
+export function editsOf(changes: ChangeSet): SourceEdit[] {
+  const edits: SourceEdit[] = [];
+  changes.iterChanges((from, to, _fromB, _toB, inserted) => edits.push({ from, to, insert: inserted.toString() }));
+  return edits;
+}
+
+/** A change set over a text of `length`; a line break is always one `\n`. */
+export const changesOf = (edits: readonly SourceEdit[], length: number): ChangeSet =>
+  ChangeSet.of(edits.map((edit) => ({ from: edit.from, to: edit.to, insert: edit.insert })), length, "\n");
+
+export function edit(source: Source, changes: ChangeSet): Source {
+  return {
+    ...source,
+    text: applyEdits(source.text, editsOf(changes)),
+    unsent: source.unsent ? source.unsent.compose(changes) : changes,
+  };
+}
+
+/** The next edit to send, if none is on its way. */
+export function take(source: Source): { readonly source: Source; readonly edits: SourceEdit[] } | null {
+  if (source.sent || !source.unsent) return null;
+  return { source: { ...source, sent: source.unsent, unsent: null }, edits: editsOf(source.unsent) };
+}
+
+export const acknowledge = (source: Source, revision: number): Source => ({ ...source, revision, sent: null });
+
+/** The length of the text that the owner's next edit means. */
+const ownerLength = (source: Source): number => source.sent?.length ?? source.unsent?.length ?? source.text.length;
+
+/** Somebody else's edit; `changes` is what an editor that shows `source.text` has to apply. */
+export function receive(
+  source: Source,
+  edits: readonly SourceEdit[],
+  revision: number,
+): { readonly source: Source; readonly changes: ChangeSet } {
+  let changes = changesOf(edits, ownerLength(source));
+  let { sent, unsent } = source;
+  if (sent) {
+    const rebased = sent.map(changes);
+    changes = changes.map(sent, true);
+    sent = rebased;
+  }
+  if (unsent) {
+    const rebased = unsent.map(changes);
+    changes = changes.map(unsent, true);
+    unsent = rebased;
+  }
+  return { source: { text: applyEdits(source.text, editsOf(changes)), revision, sent, unsent }, changes };
+}
+
+/** The smallest single edit that turns one text into another. */
+export function difference(from: string, to: string): SourceEdit | null {
+  if (from === to) return null;
+  let start = 0;
+  const least = Math.min(from.length, to.length);
+  while (start < least && from.charCodeAt(start) === to.charCodeAt(start)) start += 1;
+  let end = 0;
+  while (end < least - start && from.charCodeAt(from.length - 1 - end) === to.charCodeAt(to.length - 1 - end)) end += 1;
+  return { from: start, to: from.length - end, insert: to.slice(start, to.length - end) };
+}
+
+/** After a gap: the owner's text is the base again, and what this page had not got through is put on top as one edit. */
+export function resume(source: Source, text: string, revision: number): Source {
+  if (settled(source)) return sourceOf(text, revision);
+  const own = difference(text, source.text);
+  if (!own) return sourceOf(text, revision);
+  return { text: source.text, revision, sent: null, unsent: changesOf([own], text.length) };
+}

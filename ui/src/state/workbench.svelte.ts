@@ -1,0 +1,280 @@
+// The page's own root: the conversation with the owner, the open notebooks, and what lies on top of them.
+
+import {
+  Conversation,
+  OwnerError,
+  type Answer,
+  type Command,
+  type Link,
+  type LogLine,
+  type Platform,
+  type Progress,
+  type Push,
+  type Settings,
+  type Toast,
+  type WorkspaceView,
+} from "../platform";
+import type { Cell } from "./cell.svelte";
+import { Find } from "./find.svelte";
+import { Layout } from "./layout.svelte";
+import { Gap, Notebook, type Effect } from "./notebook.svelte";
+import { Announcer, Toasts } from "./toasts.svelte";
+
+export type Overlay =
+  | { readonly kind: "palette"; readonly query: string }
+  | { readonly kind: "shortcuts" }
+  | { readonly kind: "connect"; readonly connection: string | null }
+  | { readonly kind: "sandbox" }
+  | { readonly kind: "open" }
+  | { readonly kind: "save-as"; readonly resource: string | null; readonly name: string }
+  | { readonly kind: "close"; readonly notebook: string }
+  | { readonly kind: "restart"; readonly runAll: boolean }
+  | { readonly kind: "stop-sandbox"; readonly sandbox: string }
+  | { readonly kind: "changed-on-disk" };
+
+/** "start", "settings", or the id of a document. */
+export type Tab = string;
+
+const LOG_LINES = 2000;
+
+export class Workbench {
+  readonly platform: Platform;
+  readonly toasts = new Toasts();
+  readonly announcer = new Announcer();
+  readonly layout = new Layout();
+  readonly find = new Find();
+
+  link: Link = $state.raw({ state: "connecting", attempt: 0 });
+  workspace: WorkspaceView | null = $state.raw(null);
+  notebooks: readonly Notebook[] = $state.raw([]);
+  tab: Tab = $state("start");
+  settingsOpen = $state(false);
+  settingsSection = $state("Appearance");
+  overlay: Overlay | null = $state.raw(null);
+  logs: readonly LogLine[] = $state.raw([]);
+  progress: Progress | null = $state.raw(null);
+  /** Why a notebook could not be opened, shown as a page of its own until something else is opened. */
+  unreadable: { readonly path: string; readonly error: OwnerError } | null = $state.raw(null);
+  readonly system: { dark: boolean; contrast: boolean } = $state({ dark: false, contrast: false });
+
+  readonly notebook: Notebook | null = $derived(this.notebooks.find((notebook) => notebook.id === this.tab) ?? null);
+  readonly settings: Settings | null = $derived(this.workspace?.settings ?? null);
+
+  readonly #conversation: Conversation;
+  #wantsLogs = false;
+  #opened = false;
+
+  constructor(platform: Platform) {
+    this.platform = platform;
+    this.#conversation = new Conversation(platform, {
+      push: (push) => this.#pushed(push),
+      link: (link) => this.#linked(link),
+    });
+  }
+
+  start(): void {
+    this.#conversation.start();
+  }
+
+  request<C extends Command>(command: C, onId?: (id: number) => void): Promise<Answer<C>> {
+    return this.#conversation.request(command, onId);
+  }
+
+  cancel(id: number): void {
+    this.#conversation.cancel(id);
+  }
+
+  /** Sends a command whose failure is for the person to read; answers null then. */
+  async ask<C extends Command>(command: C): Promise<Answer<C> | null> {
+    try {
+      return await this.request(command);
+    } catch (error) {
+      this.fail(error);
+      return null;
+    }
+  }
+
+  fail(error: unknown): void {
+    const known = error instanceof OwnerError;
+    const text = error instanceof Error ? error.message : String(error);
+    this.toasts.show(text, { level: "error", hint: known ? error.hint : "" });
+    this.announcer.say(text);
+  }
+
+  resourceUrl(resource: string): string | null {
+    return this.platform.resourceUrl(resource, this.link.state === "up" ? this.link.resources : null);
+  }
+
+  get self(): string {
+    return this.link.state === "up" ? this.link.client : "";
+  }
+
+  // ------------------------------------------------------------------ the conversation
+
+  #linked(link: Link): void {
+    const before = this.link.state;
+    this.link = link;
+    if (link.state !== "up") return;
+    if (before === "lost" || this.#opened) this.announcer.say("Connected again.");
+    void this.#greet();
+  }
+
+  async #greet(): Promise<void> {
+    const workspace = await this.ask({ type: "watch_workspace" });
+    if (workspace) this.workspace = workspace.workspace;
+    if (this.#wantsLogs) void this.watchLogs();
+    const open = await this.ask({ type: "list_documents" });
+    if (!open) return;
+    for (const [id, status] of open.documents) this.#adopt(id, status);
+    const alive = new Set(open.documents.map(([id]) => id));
+    for (const notebook of this.notebooks) if (!alive.has(notebook.id)) this.#forget(notebook.id);
+    for (const notebook of this.notebooks) void this.subscribe(notebook);
+    if (!this.#opened) {
+      this.#opened = true;
+      const asked = new URLSearchParams(location.search).get("open");
+      const first = this.notebooks.at(-1);
+      if (asked) void this.open(asked);
+      else if (first) this.tab = first.id;
+    }
+  }
+
+  #pushed(push: Push): void {
+    switch (push.type) {
+      case "snapshot":
+        this.#byId(push.snapshot.document)?.load(push.snapshot);
+        this.#conversation.acknowledge(push.snapshot.document, push.snapshot.sequence);
+        this.#byId(push.snapshot.document)?.cells.forEach((cell) => {
+          const notebook = this.#byId(push.snapshot.document);
+          if (notebook && cell.source.unsent) this.pump(notebook, cell);
+        });
+        break;
+      case "patches": {
+        const notebook = this.#byId(push.batch.document);
+        if (notebook?.loaded) this.#apply(notebook, push.batch);
+        break;
+      }
+      case "document_closed":
+        this.#forget(push.document);
+        break;
+      case "workspace":
+        this.workspace = push.workspace;
+        break;
+      case "logs":
+        this.logs = [...this.logs, ...push.lines].slice(-LOG_LINES);
+        break;
+      case "progress":
+        this.progress = push.progress;
+        break;
+      case "open_requested":
+        void this.open(push.path);
+        break;
+      case "toast":
+        this.showToast(push.toast);
+        break;
+    }
+  }
+
+  #apply(notebook: Notebook, batch: Extract<Push, { type: "patches" }>["batch"]): void {
+    let effects: Effect[];
+    try {
+      effects = notebook.apply(batch, this.self);
+    } catch (error) {
+      if (!(error instanceof Gap)) throw error;
+      void this.subscribe(notebook);
+      return;
+    }
+    for (const effect of effects) {
+      if (effect.type === "acknowledged") this.pump(notebook, effect.cell);
+      else if (effect.type === "toast") this.showToast(effect.toast);
+    }
+    // Acknowledged once it can be seen, so that a slow page gets fewer and larger batches.
+    requestAnimationFrame(() => this.#conversation.acknowledge(batch.document, batch.sequence));
+  }
+
+  showToast(toast: Toast): void {
+    this.toasts.show(toast.message, { level: toast.level, hint: toast.error?.hint ?? "" });
+    this.announcer.say(toast.message);
+  }
+
+  async watchLogs(): Promise<void> {
+    this.#wantsLogs = true;
+    const logs = await this.ask({ type: "watch_logs" });
+    if (logs) this.logs = logs.lines.slice(-LOG_LINES);
+  }
+
+  // ------------------------------------------------------------------ notebooks
+
+  #byId(id: string): Notebook | undefined {
+    return this.notebooks.find((notebook) => notebook.id === id);
+  }
+
+  #adopt(id: string, status: Notebook["status"]): Notebook {
+    const known = this.#byId(id);
+    if (known) return known;
+    const notebook = new Notebook(id, status);
+    this.notebooks = [...this.notebooks, notebook];
+    return notebook;
+  }
+
+  #forget(id: string): void {
+    const at = this.notebooks.findIndex((notebook) => notebook.id === id);
+    if (at < 0) return;
+    this.notebooks = this.notebooks.filter((notebook) => notebook.id !== id);
+    if (this.tab === id) this.tab = (this.notebooks[at] ?? this.notebooks[at - 1])?.id ?? "start";
+  }
+
+  subscribe(notebook: Notebook): Promise<unknown> {
+    return this.ask({ type: "subscribe", document: notebook.id });
+  }
+
+  async open(path: string): Promise<Notebook | null> {
+    try {
+      const answer = await this.request({ type: "open_document", path });
+      return await this.#show(answer);
+    } catch (error) {
+      if (error instanceof OwnerError && ["not_a_notebook", "file_unreadable"].includes(error.code)) {
+        this.unreadable = { path, error };
+        this.tab = "unreadable";
+      } else {
+        this.fail(error);
+      }
+      return null;
+    }
+  }
+
+  async create(): Promise<Notebook | null> {
+    const answer = await this.ask({ type: "new_document" });
+    return answer ? this.#show(answer) : null;
+  }
+
+  async #show(answer: Extract<Answer<{ type: "new_document" }>, { type: "document" }>): Promise<Notebook> {
+    const known = this.#byId(answer.document);
+    const notebook = known ?? this.#adopt(answer.document, answer.status);
+    this.unreadable = null;
+    this.tab = notebook.id;
+    if (!known) await this.subscribe(notebook);
+    return notebook;
+  }
+
+  async close(notebook: Notebook, discard: boolean): Promise<void> {
+    if (await this.ask({ type: "close_document", document: notebook.id, discard })) this.#forget(notebook.id);
+  }
+
+  /** Sends what was typed in a cell, one edit at a time. */
+  pump(notebook: Notebook, cell: Cell): void {
+    const taken = cell.takeEdits();
+    if (!taken) return;
+    this.request({
+      type: "edit_source",
+      document: notebook.id,
+      cell: cell.key,
+      base_revision: taken.base,
+      edits: taken.edits,
+    }).catch((error: unknown) => {
+      // A cut is mended by the next hello; anything else means that this page's idea of the text is out of date.
+      if (error instanceof OwnerError && error.code === "unreachable") return;
+      if (!(error instanceof OwnerError && error.code === "stale_revision")) this.fail(error);
+      void this.subscribe(notebook);
+    });
+  }
+}
