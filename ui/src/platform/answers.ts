@@ -28,6 +28,7 @@ interface Replies {
   connect: "connection";
   list_server_kernels: "server_kernels";
   create_environment: "kernel";
+  open_web_door: "web_door";
 }
 
 type Named<T extends string> = T extends keyof Replies ? Replies[T] : "done";
