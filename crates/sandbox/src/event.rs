@@ -35,7 +35,7 @@ pub enum StreamName {
 }
 
 /// One thing that an execution said.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Event {
     /// When it arrived here.
     pub at: SystemTime,
@@ -46,7 +46,8 @@ pub struct Event {
 }
 
 /// What an event is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
     /// The kernel began with it, and gave it this number.
@@ -120,7 +121,8 @@ pub enum EventKind {
 }
 
 /// Something that a kernel asks a front end to do after a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Payload {
     /// Put a text into the next cell.
@@ -138,7 +140,7 @@ pub enum Payload {
 }
 
 /// How an execution ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct End {
     /// The number, where the kernel counts.
     pub execution_count: Option<u32>,

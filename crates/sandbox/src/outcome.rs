@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Event, EventKind, Lines, MimeBundle, SandboxError, StreamName};
 
 /// An error of the code, in the kernel's words.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CodeError {
     /// Its class.
     pub name: String,
