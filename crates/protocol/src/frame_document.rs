@@ -36,7 +36,7 @@ pub fn frame_document(
     match essence(media_type) {
         "text/html" | "image/svg+xml" => body.push_str(&text),
         "application/javascript" | "text/javascript" => body.push_str(&program(&text)),
-        _ => body.push_str(&format!("<pre>{}</pre>", escaped(&text))),
+        _ => body.push_str(&["<pre>", &escaped(&text), "</pre>"].concat()),
     }
     body.push_str(SCRIPT);
     FrameDocument { headers: headers(images, ancestors), body: body.into_bytes() }

@@ -1,0 +1,111 @@
+//! A Unix domain socket.
+
+use std::{
+    fs::{DirBuilder, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    path::Path,
+};
+
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::{ClientError, Place};
+
+/// A client's connection.
+pub type ClientStream = UnixStream;
+/// The owner's connection to a client.
+pub type ServerStream = UnixStream;
+
+pub(super) async fn connect(place: &Place) -> Result<ClientStream, ClientError> {
+    match UnixStream::connect(place.socket()).await {
+        Ok(stream) => Ok(stream),
+        // A socket file that an owner left behind refuses; it is as good as none.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            Err(ClientError::NobodyListens)
+        }
+        Err(error) => Err(ClientError::Place { what: place.socket().display().to_string(), error }),
+    }
+}
+
+/// Makes a folder that only this user can enter. One that exists must be this user's; its mode is set right.
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let metadata = std::fs::metadata(folder)?;
+    if metadata.permissions().mode() & 0o077 != 0 {
+        // Fails where the folder is somebody else's.
+        std::fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+pub(super) struct Listener {
+    socket: UnixListener,
+    user: u32,
+}
+
+impl Listener {
+    pub(super) fn bind(place: &Place) -> io::Result<Self> {
+        let path = place.socket();
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let socket = UnixListener::bind(&path)?;
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        // The file was made by this process, so it tells who this process is.
+        let user = std::fs::metadata(&path)?.uid();
+        Ok(Self { socket, user })
+    }
+
+    pub(super) async fn accept(&mut self) -> io::Result<ServerStream> {
+        loop {
+            let (stream, _) = self.socket.accept().await?;
+            let peer = stream.peer_cred()?.uid();
+            if peer == self.user {
+                return Ok(stream);
+            }
+            tracing::warn!(peer, "a process of another user was turned away");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_socket_and_its_folder_are_the_persons_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path().join("run"), folder.path().join("log"));
+        let _listener = crate::Listener::bind(&place).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(place.folder()), 0o700);
+        assert_eq!(mode(&place.socket()), 0o600);
+    }
+
+    #[tokio::test]
+    async fn an_open_folder_is_closed_before_the_socket_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let place = Place::new(folder.path(), folder.path().join("log"));
+        let _listener = crate::Listener::bind(&place).unwrap();
+        let mode = std::fs::metadata(folder.path()).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700);
+    }
+
+    #[tokio::test]
+    async fn a_socket_file_left_behind_is_replaced_and_a_living_owner_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path(), folder.path().join("log"));
+        drop(std::os::unix::net::UnixListener::bind(place.socket()).unwrap());
+        assert!(matches!(connect(&place).await, Err(ClientError::NobodyListens)));
+
+        let listener = crate::Listener::bind(&place).unwrap();
+        assert!(connect(&place).await.is_ok());
+        assert!(matches!(crate::Listener::bind(&place), Err(ClientError::AlreadyRuns)));
+        assert_eq!(place.owner_process(), Some(std::process::id()));
+
+        drop(listener);
+        assert!(matches!(connect(&place).await, Err(ClientError::NobodyListens)));
+    }
+}
