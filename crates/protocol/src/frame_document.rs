@@ -20,6 +20,13 @@ pub struct FrameDocument {
     pub body: Vec<u8>,
 }
 
+/// Whether an output of this media type can run code, and therefore is shown only inside a frame.
+pub fn is_framed(media_type: &str) -> bool {
+    let essence = essence(media_type);
+    matches!(essence, "text/html" | "image/svg+xml" | "application/javascript" | "text/javascript")
+        || essence.starts_with("application/vnd.")
+}
+
 /// Wraps an output for a frame.
 ///
 /// `images` is the source expression of the place that outputs are served from (`out:`, `http://127.0.0.1:4000`).
@@ -131,6 +138,18 @@ mod tests {
     fn what_is_neither_html_nor_svg_nor_a_program_is_shown_as_text() {
         assert!(body("application/x-thing", "<script>alert(1)</script>").contains("&lt;script>alert(1)"));
         assert!(body("text/html; charset=utf-8", "<b>hi</b>").contains("<b>hi</b>"));
+    }
+
+    #[test]
+    fn what_can_run_code_belongs_in_a_frame() {
+        for framed in
+            ["text/html; charset=utf-8", "image/svg+xml", "text/javascript", "application/vnd.plotly.v1+json"]
+        {
+            assert!(is_framed(framed), "{framed}");
+        }
+        for plain in ["image/png", "text/plain", "application/json", "text/x-html"] {
+            assert!(!is_framed(plain), "{plain}");
+        }
     }
 
     #[test]

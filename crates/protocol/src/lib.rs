@@ -36,7 +36,9 @@ pub use document::{
 };
 pub use error::{ErrorCode, ProtocolError};
 pub use frame::{FRAME_LIMIT, Frame, FrameDecoder, FrameError};
-pub use frame_document::{FrameDocument, HEIGHT_MESSAGE, frame_document, headers as output_headers};
+pub use frame_document::{
+    FrameDocument, HEIGHT_MESSAGE, frame_document, headers as output_headers, is_framed,
+};
 pub use identifiers::{
     CellKey, ClientId, ConnectionId, DocumentId, ExecutionId, OutputId, PastedId, ResourceId, SandboxId,
 };
