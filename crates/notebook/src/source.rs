@@ -1,0 +1,93 @@
+//! The accepted edits of a source, so that edits made from an older revision can be rebased over them.
+
+use std::collections::VecDeque;
+
+use crate::changes::Changes;
+use crate::error::EditError;
+
+/// How many accepted edits a cell remembers. An editor that is further behind asks for the source anew.
+const REMEMBERED: usize = 2_000;
+/// How many units of text they may hold together.
+const REMEMBERED_UNITS: usize = 4 << 20;
+
+/// The last accepted edits of one source.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct History {
+    /// The revision before the first remembered edit.
+    base: u64,
+    accepted: VecDeque<Accepted>,
+    units: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Accepted {
+    author: String,
+    changes: Changes,
+}
+
+impl History {
+    pub(crate) fn revision(&self) -> u64 {
+        self.base + self.accepted.len() as u64
+    }
+
+    pub(crate) fn accept(&mut self, author: &str, changes: Changes) {
+        self.units += changes.inserted();
+        self.accepted.push_back(Accepted { author: author.to_owned(), changes });
+        while self.accepted.len() > REMEMBERED || (self.units > REMEMBERED_UNITS && self.accepted.len() > 1) {
+            if let Some(first) = self.accepted.pop_front() {
+                self.units -= first.changes.inserted();
+                self.base += 1;
+            }
+        }
+    }
+
+    /// The edits accepted since `base`.
+    fn since(&self, base: u64) -> Result<impl Iterator<Item = &Accepted>, EditError> {
+        let skip = base.checked_sub(self.base).and_then(|skip| usize::try_from(skip).ok());
+        match skip {
+            Some(skip) if skip <= self.accepted.len() => Ok(self.accepted.iter().skip(skip)),
+            _ => Err(EditError::Revision { base, current: self.revision() }),
+        }
+    }
+
+    /// `updates`, made one behind the other from revision `base`, so that they apply to the current source. As
+    /// `rebaseUpdates` of `@codemirror/collab`: updates of the same author that are among the accepted ones already are
+    /// left out.
+    pub(crate) fn rebase(
+        &self,
+        base: u64,
+        author: &str,
+        updates: &[Changes],
+    ) -> Result<Vec<Changes>, EditError> {
+        let mut over: Option<Changes> = None;
+        let mut known = 0;
+        for accepted in self.since(base)? {
+            if !author.is_empty() && accepted.author == author && known < updates.len() {
+                if let Some(changes) = over {
+                    over = Some(changes.map(&accepted.changes, true)?);
+                }
+                known += 1;
+            } else {
+                over = Some(match over {
+                    Some(changes) => changes.compose_lengths(&accepted.changes)?,
+                    None => accepted.changes.lengths(),
+                });
+            }
+        }
+        let updates = &updates[known..];
+        let Some(mut over) = over else { return Ok(updates.to_vec()) };
+        let mut rebased = Vec::with_capacity(updates.len());
+        for update in updates {
+            rebased.push(update.map(&over, false)?);
+            over = over.map(update, true)?;
+        }
+        Ok(rebased)
+    }
+
+    /// Where a position of revision `base` stands now.
+    pub(crate) fn map_position(&self, base: u64, position: usize, after: bool) -> Result<usize, EditError> {
+        Ok(self
+            .since(base)?
+            .fold(position, |position, accepted| accepted.changes.map_position(position, after)))
+    }
+}

@@ -1,0 +1,298 @@
+//! Notebooks as they are found in the wild are opened, and saved as they were.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use sandbook_notebook::{
+    CellKey, CellKind, Changes, NewCell, Notebook, Notice, Operation, Output, ParseError, Position,
+    StreamText, TextEdit,
+};
+
+const BASE: &str = include_str!("notebooks/every_kind.ipynb");
+
+fn open(text: &str) -> Notebook {
+    Notebook::parse(Bytes::copy_from_slice(text.as_bytes()), CellKey::sequence("c")).unwrap()
+}
+
+fn refused(text: &str) -> ParseError {
+    Notebook::parse(Bytes::copy_from_slice(text.as_bytes()), CellKey::sequence("c")).unwrap_err()
+}
+
+fn saved(notebook: &Notebook) -> String {
+    let text = notebook.to_bytes(&mut |blob| panic!("asked for {}", blob.hash)).unwrap();
+    String::from_utf8(text.to_vec()).unwrap()
+}
+
+/// Notebooks that some programs refuse or change, each with what should be found in it.
+fn wild() -> Vec<(&'static str, String, Vec<(CellKind, &'static str)>)> {
+    use CellKind::{Broken, Code, Markdown, Raw};
+    let cells = |cells: &str| {
+        format!("{{\"cells\": [{cells}], \"metadata\": {{}}, \"nbformat\": 4, \"nbformat_minor\": 4}}")
+    };
+    vec![
+        ("no cells", cells(""), vec![]),
+        ("no cells, spaced", "{\n \"cells\": [\n ],\n \"nbformat\": 4\n}".into(), vec![]),
+        ("no minor version", "{\"cells\": [{\"cell_type\": \"raw\", \"source\": \"a\"}], \"nbformat\": 4}".into(), vec![(Raw, "a")]),
+        ("no version at all", "{\"cells\": [{\"cell_type\": \"raw\", \"source\": \"a\"}]}".into(), vec![(Raw, "a")]),
+        ("a future minor", cells("").replace(": 4}", ": 99}"), vec![]),
+        ("byte order mark", format!("\u{feff}{}", cells("{\"cell_type\": \"code\", \"source\": [\"a\\n\", \"b\"]}")), vec![(Code, "a\nb")]),
+        ("windows line ends", cells("\r\n  {\r\n\t\"cell_type\": \"markdown\",\r\n\t\"source\": [\"a\\r\\n\", \"b\"]\r\n  }\r\n"), vec![(Markdown, "a\nb")]),
+        ("no source", cells("{\"cell_type\": \"code\"}"), vec![(Code, "")]),
+        ("source is null", cells("{\"cell_type\": \"code\", \"source\": null}"), vec![(Code, "")]),
+        ("an id that is too long", cells(&format!("{{\"cell_type\": \"code\", \"id\": \"{}\", \"source\": \"\"}}", "x".repeat(200))), vec![(Code, "")]),
+        ("the same id twice", cells("{\"cell_type\":\"raw\",\"id\":\"a\",\"source\":\"1\"} , {\"cell_type\":\"raw\",\"id\":\"a\",\"source\":\"2\"}"), vec![(Raw, "1"), (Raw, "2")]),
+        ("an id that is a number", cells("{\"cell_type\": \"code\", \"id\": 5, \"source\": \"x\"}"), vec![(Code, "x")]),
+        ("cells that are no cells", cells("null, 5, [], {\"cell_type\": \"code\", \"source\": \"x\"}"), vec![(Broken, "null"), (Broken, "5"), (Broken, "[]"), (Code, "x")]),
+        ("a cell without type", cells("{\"source\": \"x\"}"), vec![(Broken, "{\"source\": \"x\"}")]),
+        ("a cell of an unknown type", cells("{\"cell_type\": \"sql\", \"source\": \"x\"}"), vec![(Broken, "{\"cell_type\": \"sql\", \"source\": \"x\"}")]),
+        ("a source that is a number", cells("{\"cell_type\": \"raw\", \"source\": 5}"), vec![(Broken, "{\"cell_type\": \"raw\", \"source\": 5}")]),
+        ("outputs that are an object", cells("{\"cell_type\": \"code\", \"outputs\": {}}"), vec![(Broken, "{\"cell_type\": \"code\", \"outputs\": {}}")]),
+        ("numbers beyond any type", cells("{\"cell_type\": \"code\", \"metadata\": {\"x\": 123456789012345678901234567890.000000001e-999}, \"source\": \"x\"}"), vec![(Code, "x")]),
+        ("not a number", cells("{\"cell_type\": \"code\", \"metadata\": {\"x\": [NaN, -Infinity]}, \"source\": \"x\"}"), vec![(Code, "x")]),
+        ("half a surrogate pair", cells("{\"cell_type\": \"code\", \"source\": \"a\\ud83d\"}"), vec![(Code, "a\u{fffd}")]),
+        ("a line break inside a string", cells("{\"cell_type\": \"code\", \"source\": \"a\nb\"}"), vec![(Code, "a\nb")]),
+        ("members twice", cells("{\"cell_type\": \"raw\", \"cell_type\": \"code\", \"source\": \"x\", \"source\": \"y\"}"), vec![(Code, "y")]),
+        ("deep nesting", cells(&format!("{{\"cell_type\": \"code\", \"metadata\": {{\"x\": {}{}}}, \"source\": \"x\"}}", "[".repeat(5000), "]".repeat(5000))), vec![(Code, "x")]),
+        ("unknown members everywhere", "{\"x\": 1, \"cells\": [{\"x\": {}, \"cell_type\": \"code\", \"source\": \"x\", \"outputs\": [{\"x\": 1}]}], \"metadata\": {\"x\": []}, \"nbformat\": 4, \"y\": 2}\n\n".into(), vec![(Code, "x")]),
+        ("a newer major format", "{\"cells\": [], \"nbformat\": 5, \"nbformat_minor\": 0}".into(), vec![]),
+    ]
+}
+
+#[test]
+fn what_others_refuse_is_opened_and_saved_as_it_was() {
+    for (name, text, cells) in wild() {
+        let notebook = open(&text);
+        let found: Vec<_> = notebook.cells().map(|cell| (cell.kind(), cell.source().into_owned())).collect();
+        let wanted: Vec<_> = cells.into_iter().map(|(kind, source)| (kind, source.to_owned())).collect();
+        assert_eq!(found, wanted, "{name}");
+        assert_eq!(saved(&notebook), text, "{name}");
+        assert_eq!(
+            notebook.segments(&mut |_| unreachable!()).unwrap().len(),
+            1,
+            "{name}: one slice of the file"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_notebook_is_refused_with_the_reason() {
+    assert_eq!(refused(""), ParseError::Empty);
+    assert_eq!(refused(" \n"), ParseError::Empty);
+    assert_eq!(refused("[1]"), ParseError::NotANotebook { why: "it is not an object" });
+    assert_eq!(refused("{}"), ParseError::NotANotebook { why: "it has neither `nbformat` nor `cells`" });
+    assert_eq!(refused("{\"nbformat\": 4}"), ParseError::NotANotebook { why: "it has no `cells`" });
+    assert_eq!(
+        refused("{\"nbformat\": 4, \"cells\": {}}"),
+        ParseError::NotANotebook { why: "its `cells` are not a list" }
+    );
+    assert_eq!(refused("{\"nbformat\": 1, \"cells\": []}"), ParseError::TooOld { major: 1 });
+    assert_eq!(
+        refused("{\n \"cells\": [\n  {\"cell_type\": \"co"),
+        ParseError::NotJson { line: 3, column: 20, wanted: "the end of a string" }
+    );
+    assert_eq!(refused("print(1)\n"), ParseError::NotJson { line: 1, column: 1, wanted: "a value" });
+    let conflict = "{\n \"cells\": [\n<<<<<<< HEAD\n {},\n=======\n>>>>>>> other\n ]}";
+    assert_eq!(refused(conflict), ParseError::MergeConflict { line: 3 });
+    let latin = Notebook::parse(Bytes::from_static(b"{\"cells\": \"\xe9\"}"), CellKey::sequence("c"));
+    assert_eq!(latin.unwrap_err(), ParseError::NotText { at: 11 });
+}
+
+#[test]
+fn broken_cells_are_told_of() {
+    let notebook = open("{\"cells\": [1, 2], \"nbformat\": 4}");
+    assert_eq!(notebook.notices(), [Notice::BrokenCells { count: 2 }]);
+}
+
+/// Replaces `from..to` of a cell's source.
+fn edit(notebook: &mut Notebook, cell: &str, from: usize, to: usize, insert: &str) {
+    let key = CellKey::from(cell);
+    let held = notebook.cell(&key).unwrap();
+    let length = held.source().encode_utf16().count();
+    let changes = Changes::new(length, &[TextEdit { from, to, insert: insert.into() }]).unwrap();
+    let base = held.revision();
+    notebook
+        .apply(Operation::EditSource { cell: key, base, author: "me".into(), changes: vec![changes] })
+        .unwrap();
+}
+
+#[test]
+fn an_edited_line_changes_that_line_of_the_file() {
+    for text in [BASE.to_owned(), BASE.replace('\n', "\r\n"), format!("\u{feff}{BASE}")] {
+        let mut notebook = open(&text);
+        let old = "\"print('two')\"";
+        assert!(text.contains(old));
+        edit(&mut notebook, "c2", 13, 25, "print(2)\nx = 1");
+        let line = if text.contains('\r') { "\r\n    " } else { "\n    " };
+        let new = format!("\"print(2)\\n\",{line}\"x = 1\"");
+        assert_eq!(saved(&notebook), text.replacen(old, &new, 1));
+    }
+}
+
+#[test]
+fn an_edit_taken_back_by_hand_gives_the_file_as_it_was() {
+    let mut notebook = open(BASE);
+    edit(&mut notebook, "c2", 0, 5, "xyz");
+    assert_ne!(saved(&notebook), BASE);
+    edit(&mut notebook, "c2", 0, 3, "print");
+    assert_eq!(saved(&notebook), BASE);
+}
+
+#[test]
+fn a_new_cell_looks_like_the_others_of_the_file() {
+    let mut notebook = open(BASE);
+    let cell = NewCell::new("key:1".into(), CellKind::Code, "a\nb");
+    notebook.apply(Operation::InsertCells { at: Position::Index(1), cells: vec![cell] }).unwrap();
+    let (head, tail) = BASE.split_at(BASE.find(",\n  {\n   \"cell_type\": \"code\"").unwrap());
+    let new = concat!(
+        ",\n  {\n   \"cell_type\": \"code\",\n   \"execution_count\": null,\n   \"id\": \"key1\",\n   \"metadata\": {},\n",
+        "   \"outputs\": [],\n   \"source\": [\n    \"a\\n\",\n    \"b\"\n   ]\n  }"
+    );
+    assert_eq!(saved(&notebook), format!("{head}{new}{tail}"));
+
+    let mut dense = open(
+        "{\"cells\":[{\"source\":\"a\",\"cell_type\":\"code\",\"metadata\":{},\"outputs\":[],\"execution_count\":1}],\"nbformat\":4,\"nbformat_minor\":2}",
+    );
+    let cell = NewCell::new("k".into(), CellKind::Code, "a\nb");
+    dense.apply(Operation::InsertCells { at: Position::Index(0), cells: vec![cell] }).unwrap();
+    assert_eq!(
+        saved(&dense),
+        "{\"cells\":[{\"source\":\"a\\nb\",\"cell_type\":\"code\",\"metadata\":{},\"outputs\":[],\"execution_count\":null},\
+         {\"source\":\"a\",\"cell_type\":\"code\",\"metadata\":{},\"outputs\":[],\"execution_count\":1}],\"nbformat\":4,\"nbformat_minor\":2}"
+    );
+}
+
+#[test]
+fn a_new_output_leaves_the_other_outputs_as_they_were() {
+    let mut notebook = open(BASE);
+    let text = StreamText::Inline("é\n".into());
+    let output = Output::Stream { name: "stderr".into(), text };
+    notebook.apply(Operation::AppendOutput { cell: "c2".into(), output }).unwrap();
+    let anchor = "    \"x_output\": true\n    }";
+    assert!(BASE.contains(anchor), "the last output of the cell");
+    let new = ",\n    {\n     \"name\": \"stderr\",\n     \"output_type\": \"stream\",\n     \"text\": [\n      \"é\\n\"\n     ]\n    }";
+    assert_eq!(saved(&notebook), BASE.replacen(anchor, &format!("{anchor}{new}"), 1));
+}
+
+#[test]
+fn a_first_cell_in_an_empty_list_stands_where_jupyter_puts_it() {
+    let mut notebook = Notebook::empty();
+    let cell = NewCell::new("k".into(), CellKind::Markdown, "");
+    notebook.apply(Operation::InsertCells { at: Position::Index(9), cells: vec![cell] }).unwrap();
+    let text = "{\n \"cells\": [\n  {\n   \"cell_type\": \"markdown\",\n   \"id\": \"k\",\n   \"metadata\": {},\n   \"source\": []\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n";
+    assert_eq!(saved(&notebook), text);
+    notebook.apply(Operation::DeleteCells { cells: vec!["k".into()] }).unwrap();
+    assert_eq!(
+        saved(&notebook),
+        "{\n \"cells\": [],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n"
+    );
+}
+
+#[test]
+fn metadata_is_set_in_place() {
+    let mut notebook = open(BASE);
+    let value = sandbook_notebook::RawJson::from_value(&true.into());
+    let path = vec!["jupyter".into(), "source_hidden".into()];
+    notebook.apply(Operation::SetMetadata { cell: Some("c2".into()), path, value: Some(value) }).unwrap();
+    let old = "\"metadata\": {\n    \"tags\": [\n     \"slow\"\n    ]\n   },";
+    let new = "\"metadata\": {\n    \"jupyter\": {\n     \"source_hidden\": true\n    },\n    \"tags\": [\n     \"slow\"\n    ]\n   },";
+    assert!(BASE.contains(old));
+    assert_eq!(saved(&notebook), BASE.replacen(old, new, 1));
+
+    let mut notebook = open(BASE);
+    let value = sandbook_notebook::RawJson::string("r");
+    let path = vec!["kernelspec".into(), "name".into()];
+    notebook.apply(Operation::SetMetadata { cell: None, path, value: Some(value) }).unwrap();
+    assert_eq!(notebook.kernel_name().as_deref(), Some("r"));
+    assert_eq!(saved(&notebook), BASE.replacen("\"name\": \"python3\"", "\"name\": \"r\"", 1));
+}
+
+/// JSON values as a file might hold them.
+fn json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        any::<f64>().prop_map(Into::into),
+        any::<String>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(3, 20, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+            prop::collection::vec((any::<String>(), inner), 0..4)
+                .prop_map(|members| members.into_iter().collect()),
+        ]
+    })
+}
+
+fn any_cell() -> impl Strategy<Value = serde_json::Value> {
+    let named = prop::collection::btree_map(
+        prop::sample::select(vec![
+            "cell_type",
+            "id",
+            "source",
+            "outputs",
+            "metadata",
+            "execution_count",
+            "attachments",
+            "x",
+        ])
+        .prop_map(str::to_owned),
+        prop_oneof![
+            json(),
+            Just("code".into()),
+            Just("markdown".into()),
+            Just(serde_json::json!([])),
+            Just(serde_json::json!(["a\n", "b"]))
+        ],
+        0..8,
+    );
+    prop_oneof![named.prop_map(|members| members.into_iter().collect()), json()]
+}
+
+fn written(value: &serde_json::Value, indent: &str) -> String {
+    if indent == "-" {
+        return value.to_string();
+    }
+    let mut out = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
+    serde::Serialize::serialize(value, &mut serde_json::Serializer::with_formatter(&mut out, formatter))
+        .unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn any_notebook_is_saved_as_it_was_opened(
+        cells in prop::collection::vec(any_cell(), 0..6),
+        rest in prop::collection::vec((any::<String>(), json()), 0..3),
+        indent in prop::sample::select(vec!["-", "", " ", "    ", "\t"]),
+        windows: bool,
+    ) {
+        let mut notebook = serde_json::Map::new();
+        notebook.extend(rest);
+        notebook.insert("cells".into(), cells.into());
+        notebook.insert("nbformat".into(), 4.into());
+        let mut text = written(&notebook.into(), indent);
+        if windows {
+            text = text.replace('\n', "\r\n");
+        }
+        let opened = open(&text);
+        for cell in opened.cells() {
+            // Reading never fails.
+            let _ = (cell.source(), cell.outputs(), cell.metadata(), cell.id(), cell.execution_count());
+        }
+        prop_assert_eq!(saved(&opened), text);
+    }
+
+    #[test]
+    fn any_bytes_are_opened_or_refused(text in any::<Vec<u8>>()) {
+        let _ = Notebook::parse(text.into(), CellKey::sequence("c"));
+    }
+
+    #[test]
+    fn a_cut_notebook_is_refused(cut in 0..BASE.len() - 2) {
+        prop_assume!(BASE.is_char_boundary(cut));
+        let opened = Notebook::parse(Bytes::copy_from_slice(&BASE.as_bytes()[..cut]), CellKey::sequence("c"));
+        prop_assert!(opened.is_err());
+    }
+}
