@@ -23,8 +23,11 @@ fn saved(notebook: &Notebook) -> String {
     String::from_utf8(text.to_vec()).unwrap()
 }
 
+/// A name, the text of the file, and the cells in it.
+type Wild = (&'static str, String, Vec<(CellKind, &'static str)>);
+
 /// Notebooks that some programs refuse or change, each with what should be found in it.
-fn wild() -> Vec<(&'static str, String, Vec<(CellKind, &'static str)>)> {
+fn wild() -> Vec<Wild> {
     use CellKind::{Broken, Code, Markdown, Raw};
     let cells = |cells: &str| {
         format!("{{\"cells\": [{cells}], \"metadata\": {{}}, \"nbformat\": 4, \"nbformat_minor\": 4}}")
