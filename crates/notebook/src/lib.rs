@@ -1,8 +1,3 @@
-<<<<<<< HEAD
-//! notebook
-
-pub mod stream_text;
-=======
 //! The `.ipynb` document.
 //!
 //! Opens any notebook a person has, changes only by [`Operation`]s, and saves with the smallest textual change. It does
@@ -23,8 +18,8 @@ pub mod stream_text;
 //! ```
 //!
 //! Sources have `\n` line breaks here, whatever the file has; positions count UTF-16 units, as editors do.
-//! What is deliberately absent: files, journals and their fsync (the store), the terminal rules of streams (they come
-//! in resolved), trust, and everything about running.
+//! What is deliberately absent: files, journals and their fsync (the store), the terminal rules of streams (outputs come
+//! in resolved by [`stream_text`]), trust, and everything about running.
 
 mod apply;
 mod cell;
@@ -42,6 +37,7 @@ mod output_read;
 mod parse;
 mod save;
 mod source;
+pub mod stream_text;
 mod undo;
 mod upgrade;
 mod utf16;
@@ -62,4 +58,3 @@ pub use output::{
     is_json,
 };
 pub use save::Resolve;
->>>>>>> 5dd4be2 (Open, change and save notebooks by their text)
