@@ -26,6 +26,11 @@ struct Accepted {
 }
 
 impl History {
+    /// A history that begins at a revision.
+    pub(crate) fn at(revision: u64) -> Self {
+        Self { base: revision, ..Self::default() }
+    }
+
     pub(crate) fn revision(&self) -> u64 {
         self.base + self.accepted.len() as u64
     }
@@ -48,6 +53,14 @@ impl History {
             Some(skip) if skip <= self.accepted.len() => Ok(self.accepted.iter().skip(skip)),
             _ => Err(EditError::Revision { base, current: self.revision() }),
         }
+    }
+
+    /// The length of the source at revision `base`, in UTF-16 units, when the current one has `length`.
+    pub(crate) fn length_at(&self, base: u64, length: usize) -> Option<usize> {
+        let since = self.since(base).ok()?;
+        since.into_iter().try_fold(length, |length, accepted| {
+            (length + accepted.changes.length()).checked_sub(accepted.changes.new_length())
+        })
     }
 
     /// `updates`, made one behind the other from revision `base`, so that they apply to the current source. As
