@@ -1,0 +1,211 @@
+//! The transport over a Jupyter server's WebSocket.
+//!
+//! Lost connections are opened again without end, with the same session, so that the server replays what was missed;
+//! what an earlier connection delivered is dropped. Only the server's own word ends it: 404 means the kernel is gone,
+//! 401 or 403 that the token is no longer accepted. A server that merely answers slowly stays `Reconnecting`.
+//!
+//! A server's small frames wait for the acknowledgement of the one before (Nagle), which the system delays by 40 ms.
+//! An unsolicited Pong after what arrived carries that acknowledgement at once and costs two bytes.
+
+mod backoff;
+mod dial;
+mod replay;
+mod watched;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt, future::BoxFuture};
+use tokio::sync::{Notify, mpsc};
+use tokio_tungstenite::tungstenite::{Message as Frame, Utf8Bytes};
+use tokio_util::sync::CancellationToken;
+
+pub use self::dial::{Credential, Target};
+use self::{dial::Line, replay::Delivered, watched::Arrived};
+use crate::{
+    error::{Error, Result},
+    framing::{self, Payload},
+    message::{Message, SessionId},
+    transport::{Deliver, End, Incoming, Link, Transport},
+};
+
+/// After this long without a byte we ask.
+const ASK_AFTER: Duration = Duration::from_secs(4);
+/// After this many questions without a byte the connection counts as lost.
+const QUESTIONS: u32 = 3;
+
+/// The transport over a server's WebSocket.
+pub struct WebSocket {
+    target: Target,
+    session: SessionId,
+    line: Line,
+}
+
+impl WebSocket {
+    /// Opens the WebSocket once; an error here is the answer, nothing is tried again.
+    pub async fn connect(target: Target, session: SessionId) -> Result<Self> {
+        let line = target.dial(&session, true).await?;
+        Ok(Self { target, session, line })
+    }
+
+    /// Whether the v1 framing was agreed on.
+    pub const fn is_v1(&self) -> bool {
+        self.line.v1
+    }
+}
+
+impl Transport for WebSocket {
+    fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    fn run(
+        self: Box<Self>,
+        mut outgoing: mpsc::Receiver<Message>,
+        mut deliver: Deliver,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, End> {
+        let Self { target, session, mut line } = *self;
+        Box::pin(async move {
+            let mut delivered = Delivered::default();
+            loop {
+                let v1 = line.v1;
+                deliver(Incoming::Link(Link::Connected));
+                let lost = carry(line, &mut outgoing, &mut deliver, &mut delivered, &stop).await;
+                let reason = match lost {
+                    Lost::Stopped => return End::Stopped,
+                    Lost::Because(reason) => reason,
+                };
+                delivered.connection_ended();
+                line = match redial(&target, &session, v1, reason, &mut deliver, &stop).await {
+                    Ok(line) => line,
+                    Err(end) => return end,
+                };
+            }
+        })
+    }
+}
+
+enum Lost {
+    Stopped,
+    Because(String),
+}
+
+/// Tries without end; only the server's word or a stop ends it.
+async fn redial(
+    target: &Target,
+    session: &SessionId,
+    v1: bool,
+    mut reason: String,
+    deliver: &mut Deliver,
+    stop: &CancellationToken,
+) -> std::result::Result<Line, End> {
+    for attempt in 0_u32.. {
+        deliver(Incoming::Link(Link::Reconnecting { attempt, reason: reason.clone() }));
+        let pause = backoff::pause(attempt, rand::random());
+        let dial = async {
+            tokio::time::sleep(pause).await;
+            target.dial(session, v1).await
+        };
+        let dialled = tokio::select! {
+            dialled = dial => dialled,
+            () = stop.cancelled() => return Err(End::Stopped),
+        };
+        match dialled {
+            Ok(line) => return Ok(line),
+            Err(Error::KernelGone) => return Err(End::KernelGone),
+            Err(Error::Refused { status }) => return Err(End::Refused(status)),
+            Err(error) => reason = error.to_string(),
+        }
+    }
+    Err(End::Stopped)
+}
+
+/// Carries messages over one open connection until it is lost.
+async fn carry(
+    line: Line,
+    outgoing: &mut mpsc::Receiver<Message>,
+    deliver: &mut Deliver,
+    delivered: &mut Delivered,
+    stop: &CancellationToken,
+) -> Lost {
+    let Line { stream, arrived, v1 } = line;
+    let (mut sink, mut source) = stream.split();
+    let acknowledge = Notify::new();
+    let ask = Notify::new();
+
+    let read = async {
+        loop {
+            let payload = match source.next().await {
+                Some(Ok(Frame::Text(text))) => Payload::Text(text.into()),
+                Some(Ok(Frame::Binary(bytes))) => Payload::Binary(bytes),
+                Some(Ok(Frame::Close(frame))) => {
+                    let why = frame.map(|frame| format!("the server closed it ({})", frame.code));
+                    return why.unwrap_or_else(|| "the server closed it".into());
+                }
+                Some(Ok(_)) => continue,
+                Some(Err(error)) => return error.to_string(),
+                None => return "the server closed it".into(),
+            };
+            acknowledge.notify_one();
+            match framing::decode(payload, v1) {
+                Ok(message) if delivered.is_new(message.id()) => deliver(Incoming::Message(message)),
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "a frame was dropped"),
+            }
+        }
+    };
+    let write = async {
+        loop {
+            let sent = tokio::select! {
+                message = outgoing.recv() => match message {
+                    Some(message) => sink.send(frame(&message, v1)).await,
+                    None => return None,
+                },
+                () = acknowledge.notified() => sink.send(Frame::Pong(Bytes::new())).await,
+                () = ask.notified() => sink.send(Frame::Ping(Bytes::new())).await,
+            };
+            if let Err(error) = sent {
+                return Some(error.to_string());
+            }
+        }
+    };
+
+    let lost = tokio::select! {
+        reason = read => Lost::Because(reason),
+        reason = write => reason.map_or(Lost::Stopped, Lost::Because),
+        () = silence(&arrived, &ask) => Lost::Because("the server has not answered for 12 s".into()),
+        () = stop.cancelled() => Lost::Stopped,
+    };
+    if matches!(lost, Lost::Stopped)
+        && let Ok(mut stream) = source.reunite(sink)
+    {
+        drop(tokio::time::timeout(Duration::from_millis(200), stream.close(None)).await);
+    }
+    lost
+}
+
+/// Returns when the other side has been silent for too long.
+async fn silence(arrived: &Arrived, ask: &Notify) {
+    let (mut seen, mut asked) = (arrived.bytes(), 0);
+    while asked < QUESTIONS {
+        tokio::time::sleep(ASK_AFTER).await;
+        let now = arrived.bytes();
+        asked = if now == seen { asked + 1 } else { 0 };
+        seen = now;
+        if asked > 0 {
+            ask.notify_one();
+        }
+    }
+}
+
+fn frame(message: &Message, v1: bool) -> Frame {
+    let payload = if v1 { framing::encode_v1(message) } else { framing::encode_legacy(message) };
+    match payload {
+        Payload::Binary(bytes) => Frame::Binary(bytes),
+        Payload::Text(bytes) => match Utf8Bytes::try_from(bytes) {
+            Ok(text) => Frame::Text(text),
+            Err(_) => Frame::Binary(Bytes::new()),
+        },
+    }
+}
