@@ -32,6 +32,9 @@ const OUTGOING: usize = 4_096;
 const RAW: usize = 4_096;
 /// A kernel sends idle right after its reply; one that was swallowed is not waited for longer than this.
 const IDLE_PATIENCE: Duration = Duration::from_millis(300);
+/// A probe can be lost in a kernel that is being restarted, so it is sent again after this long, then ever more seldom.
+const REPLY_PATIENCE: Duration = Duration::from_secs(2);
+const LONGEST_REPLY_PATIENCE: Duration = Duration::from_mins(1);
 /// A kernel that never says idle is taken as it is after this many probes.
 const PROBES: u32 = 20;
 
@@ -197,8 +200,7 @@ impl KernelClient {
 
     /// The kernel was restarted by other means: what was running has ended, what waits goes to the new kernel.
     pub fn kernel_restarted(&self) {
-        self.0.kernel_gone(&ExecutionEnd::Restarted);
-        self.0.step();
+        self.0.restarted(&ExecutionEnd::Restarted);
     }
 
     /// The kernel's process has died: what was running has ended.
@@ -238,17 +240,21 @@ impl Shared {
         if self.raw.receiver_count() > 0 {
             drop(self.raw.send(message.clone()));
         }
-        let from_server = message.parent_id().is_none();
+        let shut_down = message.msg_type() == "shutdown_reply";
+        let by_server = message.parent_id().is_none();
         let Some(activity) = lock(&self.router).message(message) else { return };
         self.activity.send_replace(activity);
         match activity {
-            Activity::Restarting if from_server => {
-                self.kernel_gone(&ExecutionEnd::Died);
-                self.step();
-            }
-            Activity::Dead if from_server => self.kernel_gone(&ExecutionEnd::Died),
+            Activity::Restarting if shut_down => self.restarted(&ExecutionEnd::Restarted),
+            Activity::Restarting if by_server => self.restarted(&ExecutionEnd::Died),
+            Activity::Dead if by_server || shut_down => self.kernel_gone(&ExecutionEnd::Died),
             _ => {}
         }
+    }
+
+    fn restarted(self: &Arc<Self>, end: &ExecutionEnd) {
+        self.kernel_gone(end);
+        self.step();
     }
 
     fn take_link(self: &Arc<Self>, link: Link) {
@@ -284,17 +290,26 @@ impl Shared {
         std::mem::replace(&mut *lock(&self.stepping), stepping.clone()).cancel();
         let weak = Arc::downgrade(self);
         tokio::spawn(async move {
-            for last in (0..PROBES).map(|probe| probe + 1 == PROBES) {
+            let (mut swallowed, mut patience) = (0, REPLY_PATIENCE);
+            loop {
                 let Some(probe) = weak.upgrade().and_then(|shared| shared.probe()) else { return };
                 let reply = tokio::select! {
-                    reply = probe.reply => reply,
+                    reply = tokio::time::timeout(patience, probe.reply) => reply,
                     () = stepping.cancelled() => return,
                 };
-                let Ok(reply) = reply else { return };
-                let in_step =
+                let reply = match reply {
+                    Ok(Ok(reply)) => reply,
+                    Ok(Err(_)) => return,
+                    Err(_) => {
+                        patience = (patience * 2).min(LONGEST_REPLY_PATIENCE);
+                        continue;
+                    }
+                };
+                let idle =
                     tokio::time::timeout(IDLE_PATIENCE, probe.idle).await.is_ok_and(|idle| idle.is_ok());
+                swallowed += u32::from(!idle);
                 let Some(shared) = weak.upgrade().filter(|_| !stepping.is_cancelled()) else { return };
-                if in_step || last {
+                if idle || swallowed == PROBES {
                     shared.in_step(probe.order, &reply);
                     return;
                 }

@@ -253,11 +253,19 @@ impl Running {
 }
 
 fn activity(message: &Message) -> Option<Activity> {
-    if message.channel != Channel::Iopub || message.msg_type() != "status" {
+    if message.channel != Channel::Iopub {
         return None;
     }
-    match message.content() {
-        Content::Status(state) => Activity::from_state(&state),
+    match message.msg_type() {
+        "status" => match message.content() {
+            Content::Status(state) => Activity::from_state(&state),
+            _ => None,
+        },
+        // a kernel tells everybody that somebody shut it down
+        "shutdown_reply" => {
+            let restart = message.content.to_value().get("restart").and_then(serde_json::Value::as_bool);
+            Some(if restart == Some(true) { Activity::Restarting } else { Activity::Dead })
+        }
         _ => None,
     }
 }

@@ -1,6 +1,8 @@
 //! Real kernels and servers for tests: started here, killed on drop.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used, clippy::expect_used)] // each test binary uses its part
 
+pub mod proxy;
+
 use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
