@@ -1,5 +1,7 @@
 //! What kernels really send, read without a refusal.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
 use bytes::Bytes;
 use proptest::prelude::*;
 use sandbook_jupyter::{Channel, Content, Message, RawJson};
