@@ -146,6 +146,12 @@ pub enum Command {
         /// Absolute path.
         path: String,
     },
+    /// Hands a notebook to the windows and browsers that are connected. Answer: `Done`, or `not_found` where there is
+    /// none.
+    RequestOpen {
+        /// Absolute path.
+        path: String,
+    },
     /// Makes a notebook that has no file yet. Answer: `Document`.
     NewDocument,
     /// The documents that are open. Answer: `Documents`.

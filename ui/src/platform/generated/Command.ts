@@ -27,6 +27,10 @@ path: string | null, } | { "type": "open_document",
 /**
  * Absolute path.
  */
+path: string, } | { "type": "request_open", 
+/**
+ * Absolute path.
+ */
 path: string, } | { "type": "new_document" } | { "type": "list_documents" } | { "type": "close_document", 
 /**
  * Which.
