@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use crate::changes::Changes;
 use crate::error::EditError;
+use crate::key::CellKey;
+use crate::notebook::Notebook;
+use crate::utf16;
 
 /// How many accepted edits a cell remembers. An editor that is further behind asks for the source anew.
 const REMEMBERED: usize = 2_000;
@@ -23,6 +26,14 @@ pub(crate) struct History {
 struct Accepted {
     author: String,
     changes: Changes,
+}
+
+impl Notebook {
+    /// The length of a source at a revision, in UTF-16 units, while that revision is remembered.
+    pub fn source_length(&self, key: &CellKey, revision: u64) -> Option<usize> {
+        let cell = self.cell(key)?;
+        cell.history.length_at(revision, utf16::length(&cell.source()))
+    }
 }
 
 impl History {
@@ -102,5 +113,22 @@ impl History {
         Ok(self
             .since(base)?
             .fold(position, |position, accepted| accepted.changes.map_position(position, after)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{CellKind, NewCell, Notebook, Operation, Position};
+
+    #[test]
+    fn the_length_of_a_former_source_is_known_as_long_as_its_revision_is() {
+        let mut notebook = Notebook::empty();
+        let cells = vec![NewCell::new("a".into(), CellKind::Code, "x😀")];
+        notebook.apply(Operation::InsertCells { at: Position::Index(0), cells }).unwrap();
+        let base = notebook.cell(&"a".into()).unwrap().revision();
+        notebook.apply(Operation::SetSource { cell: "a".into(), source: "longer".into() }).unwrap();
+        assert_eq!(notebook.source_length(&"a".into(), base), Some(3));
+        assert_eq!(notebook.source_length(&"a".into(), base + 1), Some(6));
+        assert_eq!(notebook.source_length(&"a".into(), base + 2), None);
     }
 }
