@@ -284,7 +284,9 @@ proptest! {
         halves.push(second);
         prop_assert_eq!(halves.text(), whole.text());
         let mut single = StreamText::new();
-        bytes.iter().for_each(|byte| single.push(&[*byte]));
+        for byte in &bytes {
+            single.push(std::slice::from_ref(byte));
+        }
         prop_assert_eq!(single.text(), whole.text());
     }
 
