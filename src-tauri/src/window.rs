@@ -1,0 +1,116 @@
+//! The window and what its page may not do: it stays where it is, opens no other, and downloads nothing.
+
+use tauri::webview::NewWindowResponse;
+use tauri::{AppHandle, Url, WebviewWindowBuilder};
+
+use crate::outputs;
+
+/// The name by which the configuration and the capabilities know the window.
+pub(crate) const LABEL: &str = "main";
+
+/// Opens the window that the configuration describes.
+pub(crate) fn open(app: &AppHandle) -> tauri::Result<()> {
+    let configuration = app.config().app.windows.iter().find(|window| window.label == LABEL);
+    let configuration = configuration.ok_or(tauri::Error::WindowNotFound)?;
+    let window = WebviewWindowBuilder::from_config(app, configuration)?
+        .on_navigation(is_own)
+        .on_new_window(|_, _| NewWindowResponse::Deny)
+        .on_download(|_, _| false)
+        .on_document_title_changed(|window, title| {
+            // The title bar is the system's; a title it does not take is no loss.
+            let _ = window.set_title(&title);
+        })
+        .build()?;
+    platform::show_again_after_a_crash(&window)
+}
+
+#[cfg(target_os = "linux")]
+mod platform {
+    use tauri::WebviewWindow;
+    use webkit2gtk::WebViewExt;
+
+    /// Loads the page anew when the process that draws it has died. The owner still holds everything it showed.
+    pub(super) fn show_again_after_a_crash(window: &WebviewWindow) -> tauri::Result<()> {
+        window.with_webview(|view| {
+            view.inner().connect_web_process_terminated(|view, _| view.reload());
+        })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use tauri::WebviewWindow;
+
+    /// Not done here: after such a crash the window has to be closed and opened again.
+    #[allow(clippy::unnecessary_wraps, reason = "the other platform's can fail")]
+    pub(super) fn show_again_after_a_crash(_window: &WebviewWindow) -> tauri::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether an address is the page's own or an output's. Systems spell custom schemes differently.
+fn is_own(address: &Url) -> bool {
+    let scheme = address.scheme();
+    let host = address.host_str().unwrap_or_default();
+    match scheme {
+        "tauri" | outputs::SCHEME => host == "localhost",
+        "http" | "https" => host == "tauri.localhost" || host == outputs::HOST_ELSEWHERE,
+        "about" => true,
+        _ => false,
+    }
+}
+
+/// Opens a web page in the person's browser.
+#[tauri::command]
+pub(crate) fn open_external(url: &str) -> Result<(), String> {
+    let address = Url::parse(url).map_err(|_| format!("{url} is not an address."))?;
+    if !is_web_page(&address) {
+        return Err(
+            "Only web pages are opened outside Sandbook: addresses that begin with https or http.".into()
+        );
+    }
+    open::that_detached(address.as_str())
+        .map_err(|error| format!("The browser could not be started: {error}."))
+}
+
+/// Whether an address may leave the window.
+fn is_web_page(address: &Url) -> bool {
+    matches!(address.scheme(), "http" | "https") && address.host().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_page_goes_nowhere_else() {
+        for own in
+            ["tauri://localhost/", "out://localhost/abc#dark", "about:srcdoc", "http://tauri.localhost/"]
+        {
+            assert!(is_own(&url(own)), "{own}");
+        }
+        for other in [
+            "https://example.org/",
+            "http://127.0.0.1:8888/",
+            "file:///etc/passwd",
+            "data:text/html,x",
+            "tauri://other/",
+        ] {
+            assert!(!is_own(&url(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn only_web_pages_leave_the_window() {
+        assert!(is_web_page(&url("https://example.org/a?b#c")));
+        for other in
+            ["javascript:alert(1)", "file:///etc/passwd", "mailto:a@b.c", "vscode://x", "data:text/html,x"]
+        {
+            assert!(!is_web_page(&url(other)), "{other}");
+        }
+    }
+}

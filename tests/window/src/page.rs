@@ -1,0 +1,159 @@
+//! What a person does in the window and sees of it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use fantoccini::Locator;
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
+use fantoccini::elements::Element;
+use fantoccini::error::CmdError;
+
+use crate::{Driver, Home, given};
+
+/// How long a test waits for something to be seen. Kernels take seconds to start on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Keys that are no letters, by their numbers in the standard.
+#[derive(Clone, Copy)]
+pub enum Key {
+    /// Return.
+    Enter,
+    /// Escape.
+    Escape,
+    /// End.
+    End,
+    /// Shift.
+    Shift,
+    /// Control.
+    Control,
+    /// A letter, digit or sign.
+    Letter(char),
+}
+
+impl Key {
+    fn value(self) -> char {
+        match self {
+            Self::Enter => '\u{e007}',
+            Self::Escape => '\u{e00c}',
+            Self::End => '\u{e010}',
+            Self::Shift => '\u{e008}',
+            Self::Control => '\u{e009}',
+            Self::Letter(letter) => letter,
+        }
+    }
+}
+
+/// The real window, open.
+pub struct Window {
+    driver: Driver,
+}
+
+impl Window {
+    /// Opens the window, with a notebook if one is given.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub async fn open(home: &Home, notebook: Option<&Path>) -> Result<Self> {
+        let arguments: Vec<String> = notebook.iter().map(|path| path.display().to_string()).collect();
+        let program = given("SANDBOOK_TEST_WINDOW")?;
+        Ok(Self { driver: Driver::start(home, &program, &arguments).await? })
+    }
+
+    /// Waits until an element is there, and returns it.
+    ///
+    /// # Errors
+    /// When it does not appear.
+    pub async fn find(&self, selector: &str) -> Result<Element> {
+        let wait = self.driver.client().wait().at_most(PATIENCE);
+        let found = wait.for_element(Locator::Css(selector)).await;
+        found.with_context(|| format!("no {selector} appeared"))
+    }
+
+    /// Waits until the text of an element satisfies a condition, and returns the text.
+    ///
+    /// # Errors
+    /// When it never does; the error holds the last text.
+    pub async fn text_where(&self, selector: &str, condition: impl Fn(&str) -> bool) -> Result<String> {
+        let started = tokio::time::Instant::now();
+        loop {
+            let text = self.text(selector).await?;
+            if condition(&text) {
+                return Ok(text);
+            }
+            anyhow::ensure!(started.elapsed() < PATIENCE, "{selector} never came to it, and reads {text:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The text of an element now; empty where there is none.
+    async fn text(&self, selector: &str) -> Result<String> {
+        match self.driver.client().find(Locator::Css(selector)).await {
+            Ok(element) => match element.text().await {
+                Ok(text) => Ok(text),
+                Err(error) if error.is_stale_element_reference() => Ok(String::new()),
+                Err(error) => Err(error).with_context(|| format!("cannot read {selector}")),
+            },
+            Err(error) if error.is_no_such_element() => Ok(String::new()),
+            Err(error) => Err(error).with_context(|| format!("cannot look for {selector}")),
+        }
+    }
+
+    /// Clicks an element once it is there.
+    ///
+    /// # Errors
+    /// When it does not appear or something covers it.
+    pub async fn click(&self, selector: &str) -> Result<()> {
+        self.find(selector).await?.click().await.with_context(|| format!("cannot click {selector}"))
+    }
+
+    /// Presses keys together, the last one while the others are held.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub async fn press(&self, keys: &[Key]) -> Result<()> {
+        let down = keys.iter().map(|key| KeyAction::Down { value: key.value() });
+        let up = keys.iter().rev().map(|key| KeyAction::Up { value: key.value() });
+        self.act(down.chain(up)).await.context("cannot press keys")
+    }
+
+    /// Types a text where the caret is.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub async fn write(&self, text: &str) -> Result<()> {
+        let strokes = text
+            .chars()
+            .flat_map(|letter| [KeyAction::Down { value: letter }, KeyAction::Up { value: letter }]);
+        self.act(strokes).await.context("cannot type")
+    }
+
+    async fn act(&self, actions: impl Iterator<Item = KeyAction>) -> Result<(), CmdError> {
+        let keyboard = actions.fold(KeyActions::new("keyboard".to_owned()), KeyActions::then);
+        self.driver.client().perform_actions(keyboard).await
+    }
+
+    /// Runs a script in the page, for what no person could see, such as a security boundary.
+    ///
+    /// # Errors
+    /// When the script throws.
+    pub async fn evaluate(&self, script: &str) -> Result<serde_json::Value> {
+        self.driver.client().execute(script, Vec::new()).await.context("the script failed")
+    }
+
+    /// A picture of the page, as PNG.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub async fn picture(&self) -> Result<Vec<u8>> {
+        self.driver.client().screenshot().await.context("cannot take a picture")
+    }
+
+    /// Closes the window as a person would.
+    ///
+    /// # Errors
+    /// When it cannot be closed.
+    pub async fn close(self) -> Result<()> {
+        self.driver.stop().await
+    }
+}
