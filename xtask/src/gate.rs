@@ -193,7 +193,7 @@ fn counted(command: &mut Command, file: &Path) -> Result<Counts> {
     let succeeded = process::succeeds(command)?;
     let mut counts = junit::read(file)?;
     if !succeeded && counts.failed == 0 {
-        eprintln!("error: the tests passed but their runner failed");
+        eprintln!("error: the runner failed, though no test did");
         counts.failed = 1;
     }
     Ok(counts)

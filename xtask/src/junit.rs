@@ -1,4 +1,4 @@
-//! Reads how many tests passed and failed from a `JUnit` report, the one format all three test runners write.
+//! Reads how many tests passed and failed from a JUnit report, the one format all three test runners write.
 
 use std::path::Path;
 

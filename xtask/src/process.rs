@@ -137,6 +137,9 @@ pub(crate) fn find_on_path(program: &str) -> Option<std::path::PathBuf> {
 /// Ends what was left running below us by programs that are gone, and says what it was.
 pub(crate) fn end_strays() -> Vec<String> {
     let mut ended = Vec::new();
+    if !matches!(nix::sys::prctl::get_child_subreaper(), Ok(true)) {
+        return ended;
+    }
     // A stray may leave strays of its own, which become our children only after it has ended.
     for _ in 0..10 {
         let strays = strays();

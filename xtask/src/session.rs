@@ -111,3 +111,42 @@ fn make_private(folder: &Path) -> Result<()> {
         .create(folder)
         .with_context(|| format!("cannot make {}", folder.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::process::printed;
+
+    #[test]
+    fn the_sessions_keyring_is_there_and_unlocked() {
+        let session = Session::start().expect("a session");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let mut answer = None;
+        while answer.is_none() && Instant::now() < deadline {
+            answer = is_locked(&session);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let answer = answer.expect("the keyring answers");
+        assert!(answer.contains("boolean false"), "{answer}");
+    }
+
+    fn is_locked(session: &Session) -> Option<String> {
+        let mut ask = Command::new("dbus-send");
+        ask.args(["--session", "--print-reply", "--dest=org.freedesktop.secrets"]);
+        ask.args(["/org/freedesktop/secrets/collection/login", "org.freedesktop.DBus.Properties.Get"]);
+        ask.args(["string:org.freedesktop.Secret.Collection", "string:Locked"]);
+        session.enter(&mut ask);
+        printed(&mut ask)
+    }
+
+    #[test]
+    fn a_sessions_folder_is_gone_with_it() {
+        let session = Session::start().expect("a session");
+        let folder = session.folder.path().to_path_buf();
+        assert!(folder.join("run").is_dir());
+        drop(session);
+        assert!(!folder.exists());
+    }
+}

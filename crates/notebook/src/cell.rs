@@ -220,8 +220,7 @@ impl Cell {
 
     /// The attachments as they stand now.
     pub(crate) fn attachments_text(&self) -> Option<Bytes> {
-        let text = self.attachments.clone().or_else(|| self.slice(self.fields.attachments.as_ref()));
-        text.filter(|text| text.as_ref() != b"{}")
+        self.attachments.clone().or_else(|| self.slice(self.fields.attachments.as_ref()))
     }
 
     /// The number in the brackets.

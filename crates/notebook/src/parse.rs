@@ -163,7 +163,6 @@ fn build(file: Bytes, found: Found, format: Format, next_key: &mut impl FnMut() 
         displays: HashMap::new(),
         undo: UndoHistory::default(),
         version: 0,
-        file_version: 0,
         notices,
     }
 }

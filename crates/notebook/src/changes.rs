@@ -2,7 +2,7 @@
 //!
 //! An editor that runs `@codemirror/collab` sends changes and receives those of others; both sides must map them over
 //! each other by the same rules or their texts drift apart. So this is a translation of the rules in
-//! `@codemirror/state` (`mapSet`, `mapPos`), and a test compares it with that package, case by case.
+//! `@codemirror/state` (`mapSet`, `composeSets`, `mapPos`), and a test compares it with that package, case by case.
 //! Lengths count UTF-16 units. Line breaks are `\n`.
 
 use serde::de::Error as _;
@@ -47,11 +47,11 @@ impl Changes {
                 return Err(EditError::Range { from: edit.from, to: edit.to, length });
             }
             let insert = newlines(&edit.insert);
-            add(&mut sections, edit.from - at, None, "");
-            add(&mut sections, edit.to - edit.from, Some(utf16::length(&insert)), &insert);
+            add(&mut sections, edit.from - at, None, "", false);
+            add(&mut sections, edit.to - edit.from, Some(utf16::length(&insert)), &insert, false);
             at = edit.to;
         }
-        add(&mut sections, length - at, None, "");
+        add(&mut sections, length - at, None, "", false);
         Ok(Self { sections })
     }
 
@@ -65,18 +65,18 @@ impl Changes {
         let removed = utf16::length(&old[start..old.len() - same]);
         let inserted = &new[start..new.len() - same];
         let mut sections = Vec::new();
-        add(&mut sections, utf16::length(&old[..start]), None, "");
-        add(&mut sections, removed, Some(utf16::length(inserted)), inserted);
-        add(&mut sections, utf16::length(&old[old.len() - same..]), None, "");
+        add(&mut sections, utf16::length(&old[..start]), None, "", false);
+        add(&mut sections, removed, Some(utf16::length(inserted)), inserted, false);
+        add(&mut sections, utf16::length(&old[old.len() - same..]), None, "", false);
         Self { sections }
     }
 
     /// Removes the bytes `from..to` of `text`.
     pub(crate) fn removal(text: &str, from: usize, to: usize) -> Self {
         let mut sections = Vec::new();
-        add(&mut sections, utf16::length(&text[..from]), None, "");
-        add(&mut sections, utf16::length(&text[from..to]), Some(0), "");
-        add(&mut sections, utf16::length(&text[to..]), None, "");
+        add(&mut sections, utf16::length(&text[..from]), None, "", false);
+        add(&mut sections, utf16::length(&text[from..to]), Some(0), "", false);
+        add(&mut sections, utf16::length(&text[to..]), None, "", false);
         Self { sections }
     }
 
@@ -100,15 +100,20 @@ impl Changes {
         self.sections.iter().all(|section| section.insert.is_none())
     }
 
-    /// The replaced ranges, ascending. Ranges that touch stay apart, as `iterChanges` gives them with `individual`: how
-    /// changes are mapped depends on it, so they must not be joined on the way to an editor or back.
+    /// The replaced ranges, ascending, those that touch joined.
     pub fn edits(&self) -> Vec<TextEdit> {
-        let mut edits = Vec::new();
+        let mut edits: Vec<TextEdit> = Vec::new();
         let mut at = 0;
         for section in &self.sections {
             let end = at + section.length;
             if section.insert.is_some() {
-                edits.push(TextEdit { from: at, to: end, insert: section.text.clone() });
+                match edits.last_mut() {
+                    Some(last) if last.to == at => {
+                        last.to = end;
+                        last.insert.push_str(&section.text);
+                    }
+                    _ => edits.push(TextEdit { from: at, to: end, insert: section.text.clone() }),
+                }
             }
             at = end;
         }
@@ -158,6 +163,23 @@ impl Changes {
         map_sections(&self.sections, &other.sections, before).map(|sections| Self { sections })
     }
 
+    /// What both do, one behind the other, without the inserted text.
+    pub(crate) fn compose_lengths(&self, other: &Self) -> Result<Self, EditError> {
+        if self.is_empty() {
+            return Ok(other.lengths());
+        }
+        if other.is_empty() {
+            return Ok(self.lengths());
+        }
+        compose_sections(&self.sections, &other.sections).map(|sections| Self { sections })
+    }
+
+    /// The same without the inserted text.
+    pub(crate) fn lengths(&self) -> Self {
+        let sections = self.sections.iter();
+        Self { sections: sections.map(|section| Section { text: String::new(), ..*section }).collect() }
+    }
+
     /// Where `position` of the old text stands in the new one; `after` chooses the side of text inserted right there.
     pub fn map_position(&self, position: usize, after: bool) -> usize {
         let (mut old, mut new) = (0, 0);
@@ -184,14 +206,14 @@ pub(crate) fn newlines(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() }
 }
 
-fn add(sections: &mut Vec<Section>, length: usize, insert: Option<usize>, text: &str) {
+fn add(sections: &mut Vec<Section>, length: usize, insert: Option<usize>, text: &str, join: bool) {
     let inserts = insert.unwrap_or(0);
     if length == 0 && inserts == 0 {
         return;
     }
     match sections.last_mut() {
         Some(last) if inserts == 0 && last.insert == insert => last.length += length,
-        Some(last) if length == 0 && last.length == 0 => {
+        Some(last) if (length == 0 && last.length == 0) || join => {
             last.length += length;
             last.insert = Some(last.insert.unwrap_or(0) + inserts);
             last.text.push_str(text);
@@ -243,6 +265,18 @@ impl<'a> Walk<'a> {
             self.offset += length;
         }
     }
+
+    /// Forward in the text after the changes.
+    fn forward_new(&mut self, length: usize) {
+        match self.insert {
+            None => self.forward(length),
+            Some(insert) if insert == length => self.next(),
+            Some(insert) => {
+                self.insert = Some(insert - length);
+                self.offset += length;
+            }
+        }
+    }
 }
 
 fn map_sections(left: &[Section], right: &[Section], before: bool) -> Result<Vec<Section>, EditError> {
@@ -256,7 +290,7 @@ fn map_sections(left: &[Section], right: &[Section], before: bool) -> Result<Vec
         }
         if a.kept() && b.kept() {
             let length = a.length.min(b.length);
-            add(&mut sections, length, None, "");
+            add(&mut sections, length, None, "", false);
             a.forward(length);
             b.forward(length);
         } else if let Some(insert) = b.insert
@@ -264,7 +298,7 @@ fn map_sections(left: &[Section], right: &[Section], before: bool) -> Result<Vec
                 || inserted == a.number
                 || (a.offset == 0 && (b.length < a.length || (b.length == a.length && !before))))
         {
-            add(&mut sections, insert, None, "");
+            add(&mut sections, insert, None, "", false);
             let mut length = b.length;
             while length > 0 {
                 let piece = a.length.min(length);
@@ -272,7 +306,7 @@ fn map_sections(left: &[Section], right: &[Section], before: bool) -> Result<Vec
                     && inserted < a.number
                     && a.length <= piece
                 {
-                    add(&mut sections, 0, Some(insert), a.text());
+                    add(&mut sections, 0, Some(insert), a.text(), false);
                     inserted = a.number;
                 }
                 if a.done {
@@ -303,6 +337,7 @@ fn map_sections(left: &[Section], right: &[Section], before: bool) -> Result<Vec
                 length,
                 Some(if fresh { insert } else { 0 }),
                 if fresh { a.text() } else { "" },
+                false,
             );
             inserted = a.number;
             a.forward(a.length - left);
@@ -311,6 +346,46 @@ fn map_sections(left: &[Section], right: &[Section], before: bool) -> Result<Vec
         } else {
             return Err(EditError::Mismatch);
         }
+    }
+}
+
+fn compose_sections(left: &[Section], right: &[Section]) -> Result<Vec<Section>, EditError> {
+    let mut sections = Vec::new();
+    let (mut a, mut b) = (Walk::new(left), Walk::new(right));
+    let mut open = false;
+    loop {
+        if a.done && b.done {
+            return Ok(sections);
+        }
+        if a.insert == Some(0) {
+            add(&mut sections, a.length, Some(0), "", open);
+            a.next();
+            continue;
+        }
+        if b.length == 0 && !b.done {
+            add(&mut sections, 0, b.insert, "", open);
+            b.next();
+            continue;
+        }
+        if a.done || b.done {
+            return Err(EditError::Mismatch);
+        }
+        let length = a.insert.unwrap_or(a.length).min(b.length);
+        let count = sections.len();
+        let first = |walk: &Walk<'_>, value: usize| if walk.offset > 0 { 0 } else { value };
+        match (a.insert, b.insert) {
+            (None, None) => add(&mut sections, length, None, "", open),
+            (None, Some(insert)) => add(&mut sections, length, Some(first(&b, insert)), "", open),
+            (Some(_), None) => add(&mut sections, first(&a, a.length), Some(length), "", open),
+            (Some(_), Some(insert)) => {
+                add(&mut sections, first(&a, a.length), Some(first(&b, insert)), "", open);
+            }
+        }
+        let more =
+            a.insert.is_some_and(|insert| insert > length) || (b.insert.is_some() && b.length > length);
+        open = more && (open || sections.len() > count);
+        a.forward_new(length);
+        b.forward(length);
     }
 }
 
@@ -369,6 +444,3 @@ impl<'de> Deserialize<'de> for Changes {
         Ok(Self { sections })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,3 +1,0 @@
-//! x
-#[derive(Debug, Default)]
-pub(crate) struct PastedTexts;

@@ -1,0 +1,25 @@
+// Who gets in: the printed address, once, and nobody else.
+
+import { expect, test } from "../src/test.ts";
+
+test("the printed address opens one page and cannot be used again", async ({ browser, open }) => {
+  const { page, address } = await open(["1 + 1"]);
+  await expect(page.locator("article.cell")).toHaveCount(1);
+  expect(page.url(), "the token does not stay in the address bar").not.toContain("token");
+
+  const other = await browser.newContext();
+  const stranger = await other.newPage();
+  await stranger.goto(address);
+  await expect(stranger.getByText("This page has no session")).toBeVisible();
+  await expect(stranger.locator("article.cell")).toHaveCount(0);
+  await other.close();
+});
+
+test("a reload keeps the session, and the notebook is as it was", async ({ open }) => {
+  const { page } = await open(["1 + 1"]);
+  await page.locator("article.cell .cell__gutter").click();
+  await page.keyboard.press("Control+Enter");
+  await expect(page.locator("article.cell .cell__out")).toContainText("2");
+  await page.reload();
+  await expect(page.locator("article.cell .cell__out")).toContainText("2");
+});
