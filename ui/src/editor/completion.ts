@@ -24,7 +24,10 @@ export interface Kernel {
 export const BUDGET_MS = 300;
 
 const within = <T>(promise: Promise<T>, milliseconds: number): Promise<T | null> =>
-  Promise.race([promise.catch(() => null), new Promise<null>((resolve) => setTimeout(() => resolve(null), milliseconds))]);
+  Promise.race([
+    promise.catch(() => null),
+    new Promise<null>((resolve) => setTimeout(() => resolve(null), milliseconds)),
+  ]);
 
 const KINDS: Record<string, string> = {
   function: "function",

@@ -12,7 +12,10 @@ export const highlighter = tagHighlighter([
   { tag: [t.string, t.special(t.string), t.docString, t.character, t.regexp], class: "t-st" },
   { tag: [t.number, t.integer, t.float], class: "t-nu" },
   { tag: [t.comment, t.lineComment, t.blockComment], class: "t-cm" },
-  { tag: [t.function(t.variableName), t.function(t.propertyName), t.function(t.definition(t.variableName))], class: "t-fn" },
+  {
+    tag: [t.function(t.variableName), t.function(t.propertyName), t.function(t.definition(t.variableName))],
+    class: "t-fn",
+  },
   { tag: [t.className, t.typeName, t.definition(t.className)], class: "t-fn" },
   { tag: [t.standard(t.variableName), t.standard(t.name)], class: "t-bi" },
   { tag: [t.operator, t.arithmeticOperator, t.compareOperator, t.logicOperator, t.definitionOperator], class: "t-op" },

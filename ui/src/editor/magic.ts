@@ -10,7 +10,7 @@ const mark = Decoration.mark({ class: "t-mg", inclusive: true });
 function decorate(view: EditorView): DecorationSet {
   const builder = new RangeSetBuilder<Decoration>();
   for (const { from, to } of view.visibleRanges) {
-    for (let at = from; at <= to; ) {
+    for (let at = from; at <= to;) {
       const line = view.state.doc.lineAt(at);
       if (line.length > 0 && isMagic(line.text)) builder.add(line.from, line.to, mark);
       at = line.to + 1;

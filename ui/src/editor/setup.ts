@@ -108,6 +108,7 @@ export function createEditor(parent: HTMLElement, options: EditorOptions): Edito
       EditorState.allowMultipleSelections.of(true),
       EditorState.readOnly.of(options.readOnly),
       EditorView.contentAttributes.of({ "aria-label": options.label }),
+      EditorView.clipboardInputFilter.of((text) => text.replace(/\r\n?/g, "\n")),
       indentUnit.of("    "),
       EditorState.tabSize.of(4),
       numbers.of(numbersOf(options.lineNumbers)),

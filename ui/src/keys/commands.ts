@@ -60,7 +60,14 @@ const MOVE: readonly CommandEntry[] = [
   entry("cell.edit", "Edit the cell", "Enter", "command", "pilcrow", (_d, n) => n.setMode("edit")),
   entry("cell.next", "Next cell", "J / ArrowDown", "command", "arrow-down", step(1, false)),
   entry("cell.previous", "Previous cell", "K / ArrowUp", "command", "arrow-up", step(-1, false)),
-  entry("cell.extendDown", "Extend the selection down", "Shift+J / Shift+ArrowDown", "command", "arrow-down", step(1, true)),
+  entry(
+    "cell.extendDown",
+    "Extend the selection down",
+    "Shift+J / Shift+ArrowDown",
+    "command",
+    "arrow-down",
+    step(1, true),
+  ),
   entry("cell.extendUp", "Extend the selection up", "Shift+K / Shift+ArrowUp", "command", "arrow-up", step(-1, true)),
   entry("cell.selectAll", "Select all cells", "Mod+A", "command", "list-tree", (_d, n) => n.selectAll()),
 ];
@@ -68,7 +75,9 @@ const MOVE: readonly CommandEntry[] = [
 const CELLS: readonly CommandEntry[] = [
   entry("cell.insertAbove", "Insert a cell above", "A", "command", "plus", (d, n) => act.insert(d, n, "above", "code")),
   entry("cell.insertBelow", "Insert a cell below", "B", "command", "plus", (d, n) => act.insert(d, n, "below", "code")),
-  entry("cell.insertText", "Insert a text cell below", "", "command", "pilcrow", (d, n) => act.insert(d, n, "below", "markdown")),
+  entry("cell.insertText", "Insert a text cell below", "", "command", "pilcrow", (d, n) =>
+    act.insert(d, n, "below", "markdown"),
+  ),
   entry("cell.delete", "Delete the cell", "D D", "command", "trash-2", (d, n) => act.remove(d, n)),
   entry("cell.undo", "Undo a cell change", "Z", "command", "undo-2", act.undo),
   entry("cell.redo", "Redo a cell change", "Shift+Z", "command", "redo-2", act.redo),
@@ -86,8 +95,12 @@ const CELLS: readonly CommandEntry[] = [
   entry("cell.merge", "Merge selected cells", "Shift+M", "command", "fold-vertical", act.merge),
   entry("cell.moveUp", "Move the cell up", "Alt+ArrowUp", "command", "arrow-up", (d, n) => act.move(d, n, -1)),
   entry("cell.moveDown", "Move the cell down", "Alt+ArrowDown", "command", "arrow-down", (d, n) => act.move(d, n, 1)),
-  entry("cell.foldOutput", "Fold or show the output", "O", "command", "fold-vertical", (d, n) => act.fold(d, n, "outputs")),
-  entry("cell.foldSource", "Fold or show the source", "Shift+O", "command", "fold-vertical", (d, n) => act.fold(d, n, "source")),
+  entry("cell.foldOutput", "Fold or show the output", "O", "command", "fold-vertical", (d, n) =>
+    act.fold(d, n, "outputs"),
+  ),
+  entry("cell.foldSource", "Fold or show the source", "Shift+O", "command", "fold-vertical", (d, n) =>
+    act.fold(d, n, "source"),
+  ),
   entry("cell.lineNumbers", "Line numbers", "L", "command", "list-tree", (d, n) => {
     for (const cell of act.targets(n)) cell.lineNumbers = !(cell.lineNumbers ?? d.settings?.line_numbers ?? false);
   }),
@@ -126,13 +139,26 @@ const anywhere = (
 });
 
 const APP: readonly CommandEntry[] = [
-  anywhere("app.palette", "Command palette", "Mod+K / Mod+Shift+P", "search", (d) => (d.overlay = { kind: "palette", query: "" })),
+  anywhere(
+    "app.palette",
+    "Command palette",
+    "Mod+K / Mod+Shift+P",
+    "search",
+    (d) => (d.overlay = { kind: "palette", query: "" }),
+  ),
   anywhere("app.find", "Find in cells and outputs", "Mod+F", "search", (d) => d.find.show(false), inNotebook),
   anywhere("app.replace", "Find and replace", "Mod+Shift+F", "replace", (d) => d.find.show(true), inNotebook),
   anywhere("app.save", "Save", "Mod+S", "save", on(act.save), inNotebook),
-  anywhere("app.saveAs", "Save as…", "", "save", (d) => {
-    if (d.notebook) d.overlay = { kind: "save-as", resource: null, name: d.notebook.status.title };
-  }, inNotebook),
+  anywhere(
+    "app.saveAs",
+    "Save as…",
+    "",
+    "save",
+    (d) => {
+      if (d.notebook) d.overlay = { kind: "save-as", resource: null, name: d.notebook.status.title };
+    },
+    inNotebook,
+  ),
   anywhere("app.new", "New notebook", "Mod+T", "plus", (d) => void d.create()),
   anywhere("app.open", "Open a notebook…", "Mod+O", "folder-open", (d) => (d.overlay = { kind: "open" })),
   anywhere("app.close", "Close the tab", "Mod+W", "x", (d) => {
@@ -140,8 +166,16 @@ const APP: readonly CommandEntry[] = [
     else if (d.tab === "settings") closeSettings(d);
   }),
   anywhere("app.start", "Start screen", "", "plug", (d) => (d.tab = "start")),
-  anywhere("app.addServer", "Add a Jupyter server…", "", "server", (d) => (d.overlay = { kind: "connect", connection: null })),
-  anywhere("app.side", "Show or hide the sidebar", "Mod+B", "panel-left", (d) => d.layout.toggleSide(d.layout.side ?? "outline")),
+  anywhere(
+    "app.addServer",
+    "Add a Jupyter server…",
+    "",
+    "server",
+    (d) => (d.overlay = { kind: "connect", connection: null }),
+  ),
+  anywhere("app.side", "Show or hide the sidebar", "Mod+B", "panel-left", (d) =>
+    d.layout.toggleSide(d.layout.side ?? "outline"),
+  ),
   anywhere("app.outline", "Outline", "Mod+1", "list-tree", (d) => d.layout.toggleSide("outline")),
   anywhere("app.runtimes", "Runtimes", "Mod+2", "server", (d) => d.layout.toggleSide("runtimes")),
   anywhere("app.bottom", "Show or hide the bottom panel", "Mod+J", "panel-bottom", (d) => {
@@ -187,7 +221,9 @@ function nextRegion(by: 1 | -1): void {
   if (regions.length === 0) return;
   const at = regions.findIndex((region) => region.contains(document.activeElement));
   const region = regions[(at + by + regions.length) % regions.length];
-  const inner = region?.querySelector<HTMLElement>('[tabindex="0"], button:not([disabled]):not([tabindex="-1"]), input');
+  const inner = region?.querySelector<HTMLElement>(
+    '[tabindex="0"], button:not([disabled]):not([tabindex="-1"]), input',
+  );
   (inner ?? region)?.focus();
 }
 

@@ -84,7 +84,8 @@ export async function fillMath(root: ParentNode): Promise<void> {
     const tex = spot.textContent ?? "";
     const displayMode = spot.dataset.math === "display";
     try {
-      temml.render(tex, spot, { displayMode, trust: false, strict: false, throwOnError: true, maxExpand: 1000 });
+      const options = { displayMode, trust: false, strict: false, throwOnError: true, maxExpand: 1000 };
+      spot.innerHTML = temml.renderToString(tex, options);
       if (displayMode) spot.classList.add("eq");
       spot.querySelector("math")?.setAttribute("aria-label", tex);
     } catch (error) {

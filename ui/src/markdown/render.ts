@@ -13,9 +13,35 @@ const marked = new Marked({ gfm: true, extensions: mathExtensions });
 
 const CONFIG: Config & { RETURN_DOM_FRAGMENT: true } = {
   USE_PROFILES: { html: true },
-  FORBID_TAGS: ["style", "form", "input", "button", "textarea", "select", "option", "dialog", "marquee", "template", "audio", "video"],
-  FORBID_ATTR: ["srcset", "ping", "popover", "popovertarget", "autofocus", "tabindex", "contenteditable", "slot", "name", "usemap", "role"],
-  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#|attachment:|data:image\/(?:png|jpeg|gif|webp);base64,)/i,
+  FORBID_TAGS: [
+    "style",
+    "form",
+    "input",
+    "button",
+    "textarea",
+    "select",
+    "option",
+    "dialog",
+    "marquee",
+    "template",
+    "audio",
+    "video",
+  ],
+  FORBID_ATTR: [
+    "srcset",
+    "ping",
+    "popover",
+    "popovertarget",
+    "autofocus",
+    "tabindex",
+    "contenteditable",
+    "slot",
+    "name",
+    "usemap",
+    "role",
+  ],
+  // Known schemes, and what is no address at all: every attribute's value passes here. Pictures may also be data.
+  ALLOWED_URI_REGEXP: /^(?:(?:https?|mailto|attachment):|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i,
   ALLOW_ARIA_ATTR: false,
   ALLOW_DATA_ATTR: false,
   ADD_ATTR: ["data-math"],
@@ -54,7 +80,9 @@ function tameImages(root: DocumentFragment, options: MarkdownOptions): void {
       const label = image.alt || "Picture";
       const shown = document.createElement(/^https?:/i.test(source) ? "a" : "span");
       if (shown instanceof HTMLAnchorElement) shown.href = source;
-      shown.textContent = /^https?:/i.test(source) ? `${label} (opens in the browser)` : `${label} (not found: ${source})`;
+      shown.textContent = /^https?:/i.test(source)
+        ? `${label} (opens in the browser)`
+        : `${label} (not found: ${source})`;
       image.replaceWith(shown);
       continue;
     }

@@ -102,7 +102,12 @@ export class Conversation {
     switch (message.type) {
       case "welcome":
         this.#attempt = 0;
-        this.#listener.link({ state: "up", client: message.client, version: message.version, resources: message.resources });
+        this.#listener.link({
+          state: "up",
+          client: message.client,
+          version: message.version,
+          resources: message.resources,
+        });
         break;
       case "refused":
         this.#listener.link({ state: "refused", reason: message.error.message, hint: message.error.hint });

@@ -16,6 +16,8 @@ export interface Transport {
 }
 
 export interface WindowControls {
+  /** Whether the system draws a title bar; then the page draws no buttons. */
+  decorated(): Promise<boolean>;
   minimise(): void;
   toggleMaximise(): void;
   close(): void;

@@ -38,6 +38,10 @@ export function windowPlatform(): Platform {
       invoke("open_external", { url }).catch(ignore);
     },
     window: {
+      decorated: () =>
+        getCurrentWindow()
+          .isDecorated()
+          .catch(() => true),
       minimise: () => void getCurrentWindow().minimize().catch(ignore),
       toggleMaximise: () => void getCurrentWindow().toggleMaximize().catch(ignore),
       close: () => void getCurrentWindow().close().catch(ignore),

@@ -117,7 +117,12 @@ export async function insertAt(
   return cell;
 }
 
-export function insert(desk: Workbench, notebook: Notebook, where: "above" | "below", kind: CellKind): Promise<unknown> {
+export function insert(
+  desk: Workbench,
+  notebook: Notebook,
+  where: "above" | "below",
+  kind: CellKind,
+): Promise<unknown> {
   const cells = targets(notebook);
   const at = where === "above" ? cells[0] : cells.at(-1);
   const index = at ? notebook.indexOf(at) + (where === "below" ? 1 : 0) : notebook.cells.length;
@@ -264,10 +269,16 @@ export function close(desk: Workbench, notebook: Notebook): void {
   else void desk.close(notebook, false);
 }
 
-/** Goes to a cell and shows it. */
-export function goTo(notebook: Notebook, key: string, mode: "command" | "edit" = "command"): void {
+/** What the notebook's view listens for: a cell to show, and a line to put the caret in. */
+export interface Reveal {
+  readonly key: string;
+  readonly line: number | null;
+}
+
+/** Goes to a cell and shows it; with a line, into it. */
+export function goTo(notebook: Notebook, key: string, line: number | null = null): void {
   const cell = notebook.cell(key);
   if (!cell) return;
-  notebook.select(cell, mode);
-  document.dispatchEvent(new CustomEvent("sandbook:reveal", { detail: key }));
+  notebook.select(cell, line === null ? "command" : "edit");
+  document.dispatchEvent(new CustomEvent<Reveal>("sandbook:reveal", { detail: { key, line } }));
 }

@@ -7,7 +7,8 @@ import { Output, reconcile } from "./outputs.svelte";
 import * as sources from "./source";
 
 /** What a cell shows in its gutter: the owner's run states, and "edited" where the source is newer than what ran. */
-export type CellLook = "new" | "queued" | "running" | "input" | "done" | "error" | "edited" | "stopped" | "nosignal" | "lost";
+export type CellLook =
+  "new" | "queued" | "running" | "input" | "done" | "error" | "edited" | "stopped" | "nosignal" | "lost";
 
 const LOOKS: Record<RunState, CellLook> = {
   new: "new",

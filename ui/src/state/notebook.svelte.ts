@@ -1,7 +1,16 @@
 // An open notebook: the owner's document as this page sees it, changed by patches alone, and what is this page's own affair,
 // selection and mode.
 
-import type { CellView, DocumentSnapshot, DocumentStatus, InputRequest, Patch, PatchBatch, QueueView, Toast } from "../platform";
+import type {
+  CellView,
+  DocumentSnapshot,
+  DocumentStatus,
+  InputRequest,
+  Patch,
+  PatchBatch,
+  QueueView,
+  Toast,
+} from "../platform";
 import { Cell } from "./cell.svelte";
 import { Output, reconcile } from "./outputs.svelte";
 

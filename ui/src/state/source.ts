@@ -34,15 +34,20 @@ export function applyEdits(text: string, edits: readonly SourceEdit[]): string {
   return out + text.slice(at);
 }
 
+/** Ranges that touch stay apart: how changes are rebased depends on it, here and at the owner. */
 export function editsOf(changes: ChangeSet): SourceEdit[] {
   const edits: SourceEdit[] = [];
-  changes.iterChanges((from, to, _fromB, _toB, inserted) => edits.push({ from, to, insert: inserted.toString() }));
+  changes.iterChanges((from, to, _fromB, _toB, text) => edits.push({ from, to, insert: text.toString() }), true);
   return edits;
 }
 
 /** A change set over a text of `length`; a line break is always one `\n`. */
 export const changesOf = (edits: readonly SourceEdit[], length: number): ChangeSet =>
-  ChangeSet.of(edits.map((edit) => ({ from: edit.from, to: edit.to, insert: edit.insert })), length, "\n");
+  ChangeSet.of(
+    edits.map((edit) => ({ from: edit.from, to: edit.to, insert: edit.insert })),
+    length,
+    "\n",
+  );
 
 export function edit(source: Source, changes: ChangeSet): Source {
   return {
@@ -55,7 +60,10 @@ export function edit(source: Source, changes: ChangeSet): Source {
 /** The next edit to send, if none is on its way. */
 export function take(source: Source): { readonly source: Source; readonly edits: SourceEdit[] } | null {
   if (source.sent || !source.unsent) return null;
-  return { source: { ...source, sent: source.unsent, unsent: null }, edits: editsOf(source.unsent) };
+  const edits = editsOf(source.unsent);
+  // What is kept is what is sent: the two ends rebase it later, and where changes touch, their form decides.
+  const sent = changesOf(edits, source.unsent.length);
+  return { source: { ...source, sent, unsent: null }, edits };
 }
 
 export const acknowledge = (source: Source, revision: number): Source => ({ ...source, revision, sent: null });

@@ -164,10 +164,9 @@ function wrap(text: string, pen: Pen): string {
 const safeHref = (url: string): string | null => (/^https?:\/\//i.test(url) ? url : null);
 
 // SGR | OSC 8 | any other CSI | any other OSC | a two-character escape | a lone control character
-// eslint-disable-next-line no-control-regex
-const TOKEN = /\x1b\[([\d;:]*)m|\x1b\]8;[^;\x07\x1b]*;([^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]?|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[\s\S]?|[\x00-\x08\x0b-\x1f\x7f]/g;
+const TOKEN =
+  /\x1b\[([\d;:]*)m|\x1b\]8;[^;\x07\x1b]*;([^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]?|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[\s\S]?|[\x00-\x08\x0b-\x1f\x7f]/g;
 
-// eslint-disable-next-line no-control-regex
 const SPECIAL = /[\x00-\x08\x0b-\x1f\x7f]/;
 
 /** Renders one line, and answers the pen that the next line starts with. */

@@ -81,7 +81,9 @@ function trimmed(lines: readonly string[], name: string): readonly string[] {
   const out = [...lines];
   const blank = (): boolean => stripCodes(out.at(-1) ?? "x").trim() === "";
   while (out.length > 0 && blank()) out.pop();
-  const closing = out.findLastIndex((line) => stripCodes(line).startsWith(`${name}:`) || stripCodes(line).trim() === name);
+  const closing = out.findLastIndex(
+    (line) => stripCodes(line).startsWith(`${name}:`) || stripCodes(line).trim() === name,
+  );
   if (closing > 0) out.length = closing;
   while (out.length > 0 && blank()) out.pop();
   return out;

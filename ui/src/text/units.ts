@@ -51,7 +51,8 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 export const timeOfDay = (at: Date): string => `${two(at.getHours())}:${two(at.getMinutes())}`;
 export const timeWithSeconds = (at: Date): string => `${timeOfDay(at)}:${two(at.getSeconds())}`;
 
-const dayNumber = (at: Date): number => Math.floor(new Date(at.getFullYear(), at.getMonth(), at.getDate(), 12).getTime() / 864e5);
+const dayNumber = (at: Date): number =>
+  Math.floor(new Date(at.getFullYear(), at.getMonth(), at.getDate(), 12).getTime() / 864e5);
 
 /** 10:42 today, Yesterday, Tue 3 Dec; the year joins once it differs. */
 export function when(at: Date, now: Date): string {

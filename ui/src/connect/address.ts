@@ -1,0 +1,27 @@
+// What can be said about an address before anything is sent to it. The owner judges the rest.
+
+export type AddressNote = "" | "empty" | "not-an-address" | "not-encrypted";
+
+const LOCAL = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|::1)$/i;
+
+export function noteOf(text: string): AddressNote {
+  const trimmed = text.trim();
+  if (trimmed === "") return "empty";
+  let url: URL;
+  try {
+    url = new URL(/^[a-z][\w+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`);
+  } catch {
+    return "not-an-address";
+  }
+  if (!/^https?:$/.test(url.protocol) || url.hostname === "" || /\s/.test(trimmed)) return "not-an-address";
+  return url.protocol === "http:" && !LOCAL.test(url.hostname) ? "not-encrypted" : "";
+}
+
+export function hostOf(text: string): string {
+  try {
+    const url = new URL(/^[a-z][\w+.-]*:\/\//i.test(text.trim()) ? text.trim() : `http://${text.trim()}`);
+    return url.host;
+  } catch {
+    return "the server";
+  }
+}

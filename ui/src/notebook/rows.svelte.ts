@@ -1,0 +1,136 @@
+// The rows of one notebook: which are drawn, and where the view stands. Rows stay in the page in a stable order, they are never
+// taken out: a frame that is moved would load again. What is far away is empty and gets drawn when it comes near, or when the
+// page has nothing else to do.
+
+export interface Row {
+  readonly node: HTMLElement;
+  readonly draw: () => void;
+  readonly focus: (line: number | null) => Promise<void>;
+}
+
+/** Rows nearer than this are drawn, in CSS pixels above and below the view. */
+const MARGIN = 900;
+/** Work done for far rows in one frame, in milliseconds. */
+const SLICE_MS = 6;
+/** The end of the notebook counts as seen when it is this close; the view then follows what is printed. */
+const TAIL = 140;
+/** Above this many cells, far rows are left alone until somebody goes there. */
+const DRAW_ALL = 1500;
+
+export class Rows {
+  readonly #rows = new Map<string, Row>();
+  readonly #far = new Set<string>();
+  readonly #scroller: HTMLElement;
+  readonly #near: IntersectionObserver;
+  readonly #sizes: ResizeObserver;
+  readonly #following: () => boolean;
+  #anchor: { readonly node: HTMLElement; readonly top: number } | null = null;
+  #tail = false;
+  #frame = 0;
+
+  /** `following` says whether something runs whose output may be followed. */
+  constructor(scroller: HTMLElement, following: () => boolean) {
+    this.#scroller = scroller;
+    this.#following = following;
+    this.#near = new IntersectionObserver((entries) => this.#approached(entries), {
+      root: scroller,
+      rootMargin: `${MARGIN}px 0px`,
+    });
+    this.#sizes = new ResizeObserver(() => this.#hold());
+  }
+
+  add(key: string, row: Row): () => void {
+    this.#rows.set(key, row);
+    this.#far.add(key);
+    this.#near.observe(row.node);
+    this.#sizes.observe(row.node);
+    this.#later();
+    return () => {
+      this.#rows.delete(key);
+      this.#far.delete(key);
+      this.#near.unobserve(row.node);
+      this.#sizes.unobserve(row.node);
+    };
+  }
+
+  element(key: string): HTMLElement | undefined {
+    return this.#rows.get(key)?.node;
+  }
+
+  row(key: string): Row | undefined {
+    return this.#rows.get(key);
+  }
+
+  destroy(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#near.disconnect();
+    this.#sizes.disconnect();
+  }
+
+  #approached(entries: readonly IntersectionObserverEntry[]): void {
+    for (const entry of entries) {
+      if (!entry.isIntersecting || !(entry.target instanceof HTMLElement)) continue;
+      this.#draw(entry.target.dataset.key ?? "");
+    }
+  }
+
+  #draw(key: string): void {
+    const row = this.#rows.get(key);
+    if (!row || !this.#far.delete(key)) return;
+    this.#near.unobserve(row.node);
+    row.draw();
+  }
+
+  /** Draws far rows a few at a time, frame by frame. */
+  #later(): void {
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      if (this.#rows.size > DRAW_ALL || this.#far.size === 0) return;
+      const until = performance.now() + SLICE_MS;
+      for (const key of this.#far) {
+        if (performance.now() > until) break;
+        this.#draw(key);
+      }
+      if (this.#far.size > 0) this.#later();
+    });
+  }
+
+  // ------------------------------------------------------------------ the view stays where it is
+
+  /** Remembers the row at the top of the view. WebKit has no scroll anchoring, so the page does it, for every browser alike. */
+  remember(): void {
+    const top = this.#scroller.getBoundingClientRect().top;
+    const { left, width } = this.#scroller.getBoundingClientRect();
+    const found = document.elementFromPoint(left + width / 2, top + 4)?.closest<HTMLElement>(".cell");
+    this.#anchor = found ? { node: found, top: found.getBoundingClientRect().top - top } : null;
+    const { scrollTop, clientHeight, scrollHeight } = this.#scroller;
+    this.#tail = scrollHeight - scrollTop - clientHeight < TAIL;
+  }
+
+  /** Something above grew or shrank: the scroll position follows, so that what is read does not move. */
+  #hold(): void {
+    if (this.#tail && this.#following()) {
+      this.#scroller.scrollTop = this.#scroller.scrollHeight;
+      return;
+    }
+    if (!this.#anchor?.node.isConnected || this.#scroller.scrollTop <= 0) return;
+    const top = this.#anchor.node.getBoundingClientRect().top - this.#scroller.getBoundingClientRect().top;
+    const moved = top - this.#anchor.top;
+    if (Math.abs(moved) >= 1) this.#scroller.scrollTop += moved;
+  }
+
+  /** Brings a row into view, with as little movement as does it. */
+  reveal(key: string): void {
+    const node = this.element(key);
+    if (!node) return;
+    this.#draw(key);
+    const view = this.#scroller.getBoundingClientRect();
+    const box = node.getBoundingClientRect();
+    const room = 12;
+    if (box.top < view.top + room) this.#scroller.scrollTop += box.top - view.top - room;
+    else if (box.bottom > view.bottom - room && box.height < view.height - 2 * room)
+      this.#scroller.scrollTop += box.bottom - view.bottom + room;
+    else if (box.top > view.bottom - 60) this.#scroller.scrollTop += box.top - view.top - room;
+  }
+}

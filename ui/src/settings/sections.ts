@@ -1,0 +1,1 @@
+export const SECTIONS = ["Appearance", "Notebook", "Runtimes"] as const;
