@@ -220,7 +220,8 @@ impl Cell {
 
     /// The attachments as they stand now.
     pub(crate) fn attachments_text(&self) -> Option<Bytes> {
-        self.attachments.clone().or_else(|| self.slice(self.fields.attachments.as_ref()))
+        let text = self.attachments.clone().or_else(|| self.slice(self.fields.attachments.as_ref()));
+        text.filter(|text| text.as_ref() != b"{}")
     }
 
     /// The number in the brackets.

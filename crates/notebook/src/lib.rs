@@ -24,6 +24,8 @@
 mod apply;
 mod cell;
 mod changes;
+mod checkpoint;
+mod clipboard;
 mod error;
 mod json;
 mod key;
@@ -32,9 +34,11 @@ mod metadata;
 mod notebook;
 mod notice;
 mod operation;
+mod outline;
 mod output;
 mod output_read;
 mod parse;
+mod reload;
 mod save;
 mod source;
 pub mod stream_text;
@@ -45,6 +49,8 @@ mod write;
 
 pub use cell::{Cell, CellKind};
 pub use changes::{Changes, TextEdit};
+pub use checkpoint::{Checkpoint, ResumeError};
+pub use clipboard::paste_cells;
 pub use error::{EditError, OperationError, ParseError, SaveError};
 pub use json::raw::RawJson;
 pub use key::CellKey;
@@ -53,8 +59,10 @@ pub use notice::Notice;
 pub use operation::{
     Applied, Cause, Change, NewCell, NewContent, Operation, Part, Place, Position, Step, Unmerge,
 };
+pub use outline::Heading;
 pub use output::{
     Blob, Encoding, FileText, MimeBundle, MimeValue, Output, Payload, StoredOutput, StreamText, is_binary,
     is_json,
 };
+pub use reload::{Pair, ReloadError};
 pub use save::Resolve;

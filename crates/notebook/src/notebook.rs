@@ -52,6 +52,8 @@ pub struct Notebook {
     pub(crate) displays: HashMap<String, BTreeSet<CellKey>>,
     pub(crate) undo: UndoHistory,
     pub(crate) version: u64,
+    /// The version at which the document was what the file says.
+    pub(crate) file_version: u64,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -83,11 +85,12 @@ impl Notebook {
             displays: HashMap::new(),
             undo: UndoHistory::default(),
             version: 0,
+            file_version: 0,
             notices: Vec::new(),
         }
     }
 
-    /// Counts the applied operations. While it is 0 the notebook is byte for byte the file.
+    /// Counts the applied operations.
     pub fn version(&self) -> u64 {
         self.version
     }

@@ -77,6 +77,17 @@ pub enum Operation {
         /// The changes.
         changes: Vec<Changes>,
     },
+    /// Takes an edit of a source back. The journal gets it as the edit that it was.
+    RevertSource {
+        /// Which cell.
+        cell: CellKey,
+        /// The revision that the changes mean.
+        base: u64,
+        /// The inverse changes, the last one first.
+        changes: Vec<Changes>,
+        /// The text that they mean: where the source says this again, whatever happened between, they fit as they are.
+        expected: String,
+    },
     /// Replaces a source.
     SetSource {
         /// Which cell.
@@ -242,6 +253,8 @@ pub struct Unmerge {
     pub base: u64,
     /// The other cells.
     pub parts: Vec<Part>,
+    /// The text that the ranges mean: where the source says this again, they fit as they are.
+    pub expected: String,
     /// What stood between the texts.
     pub separator: String,
     /// The attachments that the cell had.

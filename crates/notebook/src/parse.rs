@@ -163,6 +163,7 @@ fn build(file: Bytes, found: Found, format: Format, next_key: &mut impl FnMut() 
         displays: HashMap::new(),
         undo: UndoHistory::default(),
         version: 0,
+        file_version: 0,
         notices,
     }
 }

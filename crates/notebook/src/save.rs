@@ -24,7 +24,7 @@ impl Notebook {
     /// text that was opened, so this copies only what changed. `resolve` is asked for payloads that the owner holds.
     pub fn segments(&self, resolve: &mut Resolve<'_>) -> Result<Vec<Bytes>, SaveError> {
         if let Some(original) = &self.original
-            && self.version == 0
+            && self.version == self.file_version
         {
             return Ok(vec![original.clone()]);
         }
@@ -115,8 +115,12 @@ fn cell_edits<'a>(
     if let Some(metadata) = &cell.metadata {
         edits.push(("metadata", Some(metadata.to_vec())));
     }
-    if let Some(attachments) = &cell.attachments {
-        edits.push(("attachments", Some(attachments.to_vec())));
+    if let Some(attachments) = &cell.attachments
+        && cell.kind != CellKind::Code
+        && cell.field(cell.fields.attachments.as_ref()) != Some(attachments.as_ref())
+    {
+        let value = (attachments.as_ref() != b"{}").then(|| attachments.to_vec());
+        edits.push(("attachments", value));
     }
     if cell.kind == CellKind::Code {
         code_edits(cell, kind_changed, style, indent, resolve, &mut edits)?;
@@ -136,14 +140,9 @@ fn code_edits(
 ) -> Result<(), SaveError> {
     let count =
         |count: Option<u64>| count.map_or_else(|| b"null".to_vec(), |count| count.to_string().into_bytes());
-    match cell.execution_count {
-        ExecutionCount::Set(number) if cell.found_execution_count() != number => {
-            edits.push(("execution_count", Some(count(number))));
-        }
-        ExecutionCount::Found if kind_changed && cell.fields.execution_count.is_none() => {
-            edits.push(("execution_count", Some(count(None))));
-        }
-        _ => {}
+    let missing = kind_changed && cell.fields.execution_count.is_none();
+    if missing || cell.execution_count() != cell.found_execution_count() {
+        edits.push(("execution_count", Some(count(cell.execution_count()))));
     }
     let found = cell.field(cell.fields.outputs.as_ref());
     match &cell.outputs.held {

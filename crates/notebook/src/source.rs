@@ -74,38 +74,30 @@ impl History {
         })
     }
 
-    /// `updates`, made one behind the other from revision `base`, so that they apply to the current source. As
-    /// `rebaseUpdates` of `@codemirror/collab`: updates of the same author that are among the accepted ones already are
-    /// left out.
+    /// `updates`, made one behind the other from revision `base`, so that they apply to the current source. Updates of
+    /// the same author that are among the accepted ones already are left out.
+    ///
+    /// This is `rebaseUpdates` of `@codemirror/collab` but for one thing: the accepted edits are not composed first. A
+    /// composed edit maps differently in corner cases (a deletion and an insertion become one replacement), so the
+    /// result would hang on how many edits an editor happened to receive at once.
     pub(crate) fn rebase(
         &self,
         base: u64,
         author: &str,
         updates: &[Changes],
     ) -> Result<Vec<Changes>, EditError> {
-        let mut over: Option<Changes> = None;
+        let mut over: Vec<Changes> = Vec::new();
         let mut known = 0;
         for accepted in self.since(base)? {
-            if !author.is_empty() && accepted.author == author && known < updates.len() {
-                if let Some(changes) = over {
-                    over = Some(changes.map(&accepted.changes, true)?);
+            match updates.get(known) {
+                Some(own) if !author.is_empty() && accepted.author == author => {
+                    pass(own.clone(), &mut over)?;
+                    known += 1;
                 }
-                known += 1;
-            } else {
-                over = Some(match over {
-                    Some(changes) => changes.compose_lengths(&accepted.changes)?,
-                    None => accepted.changes.lengths(),
-                });
+                _ => over.push(accepted.changes.clone()),
             }
         }
-        let updates = &updates[known..];
-        let Some(mut over) = over else { return Ok(updates.to_vec()) };
-        let mut rebased = Vec::with_capacity(updates.len());
-        for update in updates {
-            rebased.push(update.map(&over, false)?);
-            over = over.map(update, true)?;
-        }
-        Ok(rebased)
+        updates[known..].iter().map(|update| pass(update.clone(), &mut over)).collect()
     }
 
     /// Where a position of revision `base` stands now.
@@ -114,6 +106,16 @@ impl History {
             .since(base)?
             .fold(position, |position, accepted| accepted.changes.map_position(position, after)))
     }
+}
+
+/// Maps an update over others, and those over the update.
+fn pass(mut update: Changes, over: &mut [Changes]) -> Result<Changes, EditError> {
+    for other in over {
+        let mapped = update.map(other, false)?;
+        *other = other.map(&update, true)?;
+        update = mapped;
+    }
+    Ok(update)
 }
 
 #[cfg(test)]

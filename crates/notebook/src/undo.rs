@@ -67,7 +67,11 @@ fn named_cells<'a>(operation: &'a Operation, into: &mut HashSet<&'a CellKey>) {
     match operation {
         Operation::PlaceCells { cells } => into.extend(cells.iter().map(|place| &place.cell)),
         Operation::UnmergeCells(unmerge) => into.extend(unmerge.parts.iter().map(|part| &part.place.cell)),
-        Operation::Batch(operations) => operations.iter().for_each(|operation| named_cells(operation, into)),
+        Operation::Batch(operations) => {
+            for operation in operations {
+                named_cells(operation, into);
+            }
+        }
         _ => {}
     }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | [`folders`] | where everything lies | folders 0700, files 0600 |
 //! | [`records`] | sandboxes, kernels, documents, runs | on disk before the call returns |
+//! | [`config`] | settings, connections, policies | text files a person can read, comments kept, no secret |
 //! | [`log`] | what an execution said, byte for byte | written before anything is shown |
 //! | [`blobs`] | large payloads by their content | counted references, collected when nothing refers to them |
 //! | [`journal`] | edits that are not saved yet | an acknowledged edit survives `kill -9` |
@@ -17,6 +18,7 @@
 //! This crate stores bytes. It knows no cell, no message and no runtime, and it never sees a secret.
 
 pub mod blobs;
+pub mod config;
 mod database;
 mod error;
 pub mod files;

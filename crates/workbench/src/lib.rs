@@ -1,1 +1,37 @@
-//! workbench
+//! The owner of everything alive.
+//!
+//! One process per person holds a [`Workbench`]: open documents, their queues, live sandboxes, connections,
+//! credentials, settings. Windows, browsers and the command line are clients of it; each has a [`Session`], through
+//! which it sends commands and receives pushes. A client that goes, crashes or falls behind changes nothing here.
+//!
+//! - [`document`](mod@document): an open notebook; each change is in its journal before anyone sees it;
+//! - `commands`: what clients ask, sorted by what it is about;
+//! - `sandboxes`, `lifecycle`: live sandboxes, how they start and end;
+//! - `connections`, `credentials`, `pasted`: servers, and how their tokens get into the keyring;
+//! - [`outputs`]: how the events of a run become outputs; the command line uses the same.
+//!
+//! Deliberately absent: sockets and HTTP (the gateway), and everything that a page decides for itself.
+
+mod commands;
+mod connections;
+mod credentials;
+mod disk;
+mod document;
+mod error;
+mod kernels;
+mod lifecycle;
+mod logs;
+pub mod outputs;
+mod owner;
+mod pasted;
+mod positions;
+mod sandboxes;
+mod session;
+mod settings;
+mod time;
+mod workspace;
+
+pub use error::{WorkbenchError, sandbox_error};
+pub use logs::LogLines;
+pub use owner::{ResourceContent, Workbench, WorkbenchOptions};
+pub use session::Session;

@@ -94,6 +94,9 @@ impl Notebook {
             Operation::EditSource { cell, base, author, changes } => {
                 self.edit_source(cell, base, author, &changes)
             }
+            Operation::RevertSource { cell, base, changes, expected } => {
+                self.revert_source(cell, base, &changes, &expected)
+            }
             Operation::SetSource { cell, source } => self.set_source(cell, source),
             Operation::SetMetadata { cell, path, value } => self.set_metadata(cell, path, value),
             Operation::ClearOutputs { cells } => self.clear_outputs(cells),

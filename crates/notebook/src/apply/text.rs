@@ -42,22 +42,34 @@ impl Notebook {
                 changes: update.clone(),
             });
         }
-        cell.source = Some(text);
+        cell.source = Some(text.clone());
         for update in &rebased {
             cell.history.accept(&author, update.clone());
         }
         inverses.reverse();
         let base_after = cell.revision();
         Ok(Done {
-            inverse: Some(Operation::EditSource {
+            inverse: Some(Operation::RevertSource {
                 cell: key.clone(),
                 base: base_after,
-                author: String::new(),
                 changes: inverses,
+                expected: text,
             }),
             operation: Operation::EditSource { cell: key, base: first, author, changes: rebased },
             changes,
         })
+    }
+
+    pub(super) fn revert_source(
+        &mut self,
+        key: CellKey,
+        base: u64,
+        changes: &[Changes],
+        expected: &str,
+    ) -> Outcome {
+        let cell = self.editable(&key)?;
+        let base = if cell.source() == expected { cell.revision() } else { base };
+        self.edit_source(key, base, String::new(), changes)
     }
 
     pub(super) fn set_source(&mut self, key: CellKey, source: String) -> Outcome {
@@ -142,7 +154,8 @@ impl Notebook {
 
         let revision = self.editable(&into)?.revision();
         let edited = self.edit_source(into.clone(), revision, String::new(), &[changes])?;
-        let base = self.editable(&into)?.revision();
+        let merged = self.editable(&into)?;
+        let (base, expected) = (merged.revision(), merged.source().into_owned());
         let others: Vec<CellKey> = cells.iter().filter(|key| **key != into).cloned().collect();
         for cell in self.take_out(&others) {
             self.removed.insert(cell.key.clone(), cell);
@@ -150,7 +163,8 @@ impl Notebook {
         let mut all = edited.changes;
         all.push(Change::CellsRemoved { cells: others });
         all.push(Change::Cell { cell: into.clone() });
-        let unmerge = Unmerge { cell: into.clone(), base, parts, separator: separator.clone(), attachments };
+        let unmerge =
+            Unmerge { cell: into.clone(), base, parts, expected, separator: separator.clone(), attachments };
         Ok(Done {
             operation: Operation::MergeCells { cells, into, separator },
             inverse: Some(Operation::UnmergeCells(unmerge)),
@@ -170,13 +184,14 @@ impl Notebook {
         let cell = self.editable(&key)?;
         let revision = cell.revision();
         let source = cell.source().into_owned();
+        let base = if source == unmerge.expected { revision } else { unmerge.base };
         let mut parts = unmerge.parts.clone();
         let mut texts = Vec::with_capacity(parts.len());
         let mut edits: Vec<TextEdit> = Vec::with_capacity(parts.len());
         for part in &mut parts {
             for (range, outward) in [(&mut part.text, true), (&mut part.cut, false)] {
-                range.0 = cell.history.map_position(unmerge.base, range.0, !outward).map_err(fail)?;
-                range.1 = cell.history.map_position(unmerge.base, range.1, outward).map_err(fail)?;
+                range.0 = cell.history.map_position(base, range.0, !outward).map_err(fail)?;
+                range.1 = cell.history.map_position(base, range.1, outward).map_err(fail)?;
             }
             part.cut = (part.cut.0.min(part.text.0), part.cut.1.max(part.text.1));
             texts.push(utf16::slice(&source, part.text.0, part.text.1).to_owned());
@@ -201,7 +216,12 @@ impl Notebook {
         all.push(Change::Cell { cell: key.clone() });
         let inverse = Operation::MergeCells { cells: keys, into: key, separator: unmerge.separator.clone() };
         Ok(Done {
-            operation: Operation::UnmergeCells(Unmerge { base: revision, parts, ..unmerge }),
+            operation: Operation::UnmergeCells(Unmerge {
+                base: revision,
+                parts,
+                expected: String::new(),
+                ..unmerge
+            }),
             inverse: Some(inverse),
             changes: all,
         })

@@ -1,0 +1,67 @@
+//! Opening, saving and closing documents.
+
+use sandbook_protocol::{Command, ProtocolError, Reply};
+
+use super::{Caller, misplaced};
+use crate::time::millis;
+
+pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Reply, ProtocolError> {
+    let owner = caller.owner;
+    match command {
+        Command::OpenDocument { path } => {
+            let document = owner.open_document(&path).await?;
+            Ok(Reply::Document { document: document.id.clone(), status: document.status() })
+        }
+        Command::RequestOpen { path } if owner.request_open(&path) => Ok(Reply::Done),
+        Command::RequestOpen { .. } => Err(ProtocolError::not_found("open window")),
+        Command::NewDocument => {
+            let document = owner.new_document().await?;
+            Ok(Reply::Document { document: document.id.clone(), status: document.status() })
+        }
+        Command::ListDocuments => {
+            let documents = owner.documents();
+            Ok(Reply::Documents {
+                documents: documents
+                    .iter()
+                    .map(|document| (document.id.clone(), document.status()))
+                    .collect(),
+            })
+        }
+        Command::CloseDocument { document, discard } => {
+            owner.close_document(&document, discard).await?;
+            Ok(Reply::Done)
+        }
+        Command::Subscribe { document } => {
+            let document = owner.document(&document)?;
+            document.subscribe(caller.mailbox);
+            caller.mailbox.subscribe(&document);
+            Ok(Reply::Done)
+        }
+        Command::Unsubscribe { document } => {
+            caller.mailbox.unsubscribe(&document);
+            if let Ok(document) = owner.document(&document) {
+                document.unsubscribe(&caller.mailbox.id);
+            }
+            Ok(Reply::Done)
+        }
+        Command::Save { document, path, choice } => {
+            let document = owner.document(&document)?;
+            let saved = document.save(path.as_deref(), choice).await?;
+            owner.workspace_changed();
+            Ok(Reply::Saved { at: millis(saved.at), path: saved.path.display().to_string() })
+        }
+        Command::CompareWithDisk { document } => {
+            let (theirs, mine) = owner.document(&document)?.compare_with_disk().await?;
+            Ok(Reply::Comparison { theirs, mine })
+        }
+        Command::Trust { document, trusted } => {
+            owner.document(&document)?.trust(trusted);
+            Ok(Reply::Done)
+        }
+        Command::DismissNotices { document } => {
+            owner.document(&document)?.dismiss_notices();
+            Ok(Reply::Done)
+        }
+        _ => Err(misplaced()),
+    }
+}

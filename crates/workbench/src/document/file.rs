@@ -1,0 +1,483 @@
+//! The file behind a document: opening, saving, noticing what others do to it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use bytes::Bytes;
+use sandbook_notebook::{CellKey, Notebook};
+use sandbook_protocol::{DocumentId, ErrorCode, LogLevel, Patch, ProtocolError, SaveChoice, Toast};
+use sandbook_store::files::{Digest, Fingerprint, Replacement};
+
+use super::{
+    Document, Surroundings,
+    journal::{Entry, JournalFile},
+    queue::RunQueue,
+    resources::Resources,
+    restore,
+    state::{FileState, State},
+};
+use crate::error::store_error;
+
+/// From this size on, saving by itself waits for a multiple of the last save's time.
+const LARGE: usize = 10_000_000;
+/// That multiple.
+const LARGE_PATIENCE: u32 = 50;
+/// How often the file is looked at for changes by others.
+const WATCH: Duration = Duration::from_secs(2);
+/// What the names of journals of documents without a file begin with.
+pub(crate) const UNTITLED: &str = "untitled:";
+
+/// A save that went well.
+#[derive(Debug, Clone)]
+pub(crate) struct Saved {
+    pub(crate) at: SystemTime,
+    pub(crate) path: PathBuf,
+}
+
+/// Opens the notebook at a path.
+pub(crate) async fn open(
+    id: DocumentId,
+    path: PathBuf,
+    surroundings: Surroundings,
+) -> Result<Arc<Document>, ProtocolError> {
+    blocking(move || {
+        let (content, fingerprint) = read(&path)?;
+        let name = path.display().to_string();
+        let mut state = load(content, &name, &surroundings)?;
+        state.title = path.file_name().map_or(name, |title| title.to_string_lossy().into_owned());
+        state.file.read_only = is_read_only(&path);
+        state.file.fingerprint = Some(fingerprint);
+        state.path = Some(path);
+        Ok(Document::new(id, surroundings, state))
+    })
+    .await
+}
+
+/// A notebook that has no file yet; `name` is that of its journal, which may hold one from before.
+pub(crate) async fn open_new(
+    id: DocumentId,
+    name: String,
+    title: String,
+    surroundings: Surroundings,
+) -> Result<Arc<Document>, ProtocolError> {
+    blocking(move || {
+        let content = Notebook::empty().to_bytes(&mut no_blobs).map_err(|error| internal(&error))?;
+        let mut state = load(content, &name, &surroundings)?;
+        state.title = title;
+        state.journal_name = name;
+        Ok(Document::new(id, surroundings, state))
+    })
+    .await
+}
+
+fn read(path: &Path) -> Result<(Bytes, Fingerprint), ProtocolError> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        ProtocolError::new(
+            ErrorCode::FileUnreadable,
+            format!("{} could not be opened: {error}.", path.display()),
+            "Check the path and that you may read the file.",
+        )
+    };
+    let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
+    let mut content = Vec::new();
+    std::io::Read::read_to_end(&mut &file, &mut content).map_err(|error| unreadable(&error))?;
+    let fingerprint = Fingerprint::of_content(&file, path, &content).map_err(|error| unreadable(&error))?;
+    Ok((content.into(), fingerprint))
+}
+
+fn is_read_only(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
+}
+
+/// The state that a content and its journal make.
+fn load(content: Bytes, journal_name: &str, surroundings: &Surroundings) -> Result<State, ProtocolError> {
+    let digest = Digest::of(&content);
+    let mut notebook = Notebook::parse(content.clone(), CellKey::sequence("c")).map_err(|error| {
+        ProtocolError::new(
+            ErrorCode::NotANotebook,
+            format!("This is not a notebook that can be opened: {error}."),
+            "The file was not touched. Open it with another program to see what is in it.",
+        )
+    })?;
+    let (journal, recovered) =
+        surroundings.disk.journals.journal(journal_name, digest).map_err(|error| store_error(&error))?;
+    let mut recovered = restore::Unsaved::read(recovered);
+    if let Some(checkpoint) = recovered.take_checkpoint() {
+        match Notebook::resume(content, &checkpoint) {
+            Ok(resumed) => notebook = resumed,
+            Err(error) => {
+                tracing::error!(%error, "a journal does not fit its file");
+                recovered.is_foreign = true;
+            }
+        }
+    }
+    let notices = notebook.notices().iter().map(ToString::to_string).collect();
+    let random = uuid::Uuid::new_v4();
+    let mut key = [0; 32];
+    key[..16].copy_from_slice(random.as_bytes());
+    key[16..].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    let mut state = State {
+        file: FileState { saved_version: notebook.version(), ..FileState::default() },
+        notebook,
+        path: None,
+        title: String::new(),
+        journal: JournalFile::new(journal),
+        journal_name: journal_name.to_owned(),
+        runs: std::collections::HashMap::new(),
+        live: std::collections::HashMap::new(),
+        queue: RunQueue::default(),
+        input: None,
+        input_door: None,
+        sandbox: None,
+        died_at: None,
+        resources: Resources::new(key),
+        viewers: Vec::new(),
+        trusted: false,
+        notices,
+        next_key: 0,
+        key_prefix: format!("n{}-", &random.simple().to_string()[..8]),
+    };
+    restore::restore(&mut state, recovered, digest, &surroundings.disk)?;
+    Ok(state)
+}
+
+/// What a save needs, taken under the lock.
+struct Plan {
+    segments: Vec<Bytes>,
+    version: u64,
+    save: sandbook_store::journal::Save,
+}
+
+impl Document {
+    /// Writes the file.
+    pub(crate) async fn save(
+        self: &Arc<Self>,
+        path: Option<&str>,
+        choice: SaveChoice,
+    ) -> Result<Saved, ProtocolError> {
+        let _one_at_a_time = self.saving.lock().await;
+        let target = self.target(path)?;
+        let document = self.clone();
+        blocking(move || {
+            if document.path().as_ref() == Some(&target) {
+                if choice == SaveChoice::TakeTheirs {
+                    return document.take_theirs(&target);
+                }
+                if choice == SaveChoice::Ask {
+                    document.refuse_if_changed(&target)?;
+                }
+                document.write(&target)
+            } else {
+                document.write_elsewhere(&target)
+            }
+        })
+        .await
+    }
+
+    fn target(&self, path: Option<&str>) -> Result<PathBuf, ProtocolError> {
+        let target = path.map(PathBuf::from).or_else(|| self.path());
+        let target = target.ok_or_else(|| {
+            ProtocolError::new(
+                ErrorCode::FileUnwritable,
+                "This notebook has no file yet. Its cells are kept in the journal.",
+                "Choose a place for it.",
+            )
+        })?;
+        if target.is_absolute() {
+            return Ok(target);
+        }
+        Err(ProtocolError::new(
+            ErrorCode::BadRequest,
+            format!("{} is not an absolute path. Nothing was written.", target.display()),
+            "Give the whole path, from the root.",
+        ))
+    }
+
+    fn refuse_if_changed(&self, target: &Path) -> Result<(), ProtocolError> {
+        let fingerprint = self.state().file.fingerprint.clone();
+        let Some(fingerprint) = fingerprint else { return Ok(()) };
+        if !target.exists() || fingerprint.is_current(target).map_err(|error| store_error(&error))? {
+            return Ok(());
+        }
+        let mut state = self.state();
+        state.file.changed_on_disk = true;
+        state.status_changed();
+        Err(ProtocolError::new(
+            ErrorCode::ChangedOnDisk,
+            format!(
+                "{} was changed by another program. It was not overwritten, and your changes are kept here.",
+                state.title
+            ),
+            "Keep yours, take theirs, or compare the two.",
+        ))
+    }
+
+    /// Writes the file where it is.
+    fn write(self: &Arc<Self>, target: &Path) -> Result<Saved, ProtocolError> {
+        let started = Instant::now();
+        let Some(plan) = self.plan(target)? else {
+            let at = self.state().file.saved_at.unwrap_or_else(SystemTime::now);
+            return Ok(Saved { at, path: target.to_owned() });
+        };
+        let fingerprint = replace(target, &plan.segments)?;
+        let mut state = self.state();
+        state.journal.finish_save(plan.save).map_err(|error| store_error(&error))?;
+        Ok(state.saved(target, fingerprint, plan.version, started))
+    }
+
+    /// What is to be written; nothing where the file holds it already.
+    fn plan(&self, target: &Path) -> Result<Option<Plan>, ProtocolError> {
+        let mut state = self.state();
+        state.commit_live();
+        let version = state.notebook.version();
+        let segments = state.notebook.segments(&mut no_blobs).map_err(|error| internal(&error))?;
+        let digest = Digest::of_segments(segments.iter().map(AsRef::as_ref));
+        let unchanged = state.file.fingerprint.as_ref().is_some_and(|known| known.digest == digest);
+        if unchanged && !state.file.changed_on_disk && target.exists() {
+            state.file.saved_version = version;
+            state.status_changed();
+            return Ok(None);
+        }
+        let save = state.journal.begin_save(digest).map_err(|error| store_error(&error))?;
+        state.begin_generation().map_err(|error| store_error(&error))?;
+        Ok(Some(Plan { segments, version, save }))
+    }
+
+    /// Writes another file; the document belongs to that one from now on.
+    fn write_elsewhere(self: &Arc<Self>, target: &Path) -> Result<Saved, ProtocolError> {
+        let started = Instant::now();
+        let (segments, version) = {
+            let mut state = self.state();
+            state.commit_live();
+            let segments = state.notebook.segments(&mut no_blobs).map_err(|error| internal(&error))?;
+            (segments, state.notebook.version())
+        };
+        let fingerprint = replace(target, &segments)?;
+        let name = target.display().to_string();
+        let journals = &self.surroundings.disk.journals;
+        let mut state = self.state();
+        journals.remove(&name).map_err(|error| store_error(&error))?;
+        let (journal, _) =
+            journals.journal(&name, fingerprint.digest).map_err(|error| store_error(&error))?;
+        state.journal = JournalFile::new(journal);
+        let old_name = std::mem::replace(&mut state.journal_name, name);
+        state.begin_generation().map_err(|error| store_error(&error))?;
+        if let Err(error) = journals.remove(&old_name) {
+            tracing::warn!(%error, "the journal of the former file could not be removed");
+        }
+        target.clone_into(state.path.get_or_insert_default());
+        state.title = target.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        state.file.read_only = false;
+        Ok(state.saved(target, fingerprint, version, started))
+    }
+
+    /// Drops what is here for what is on disk. It is an operation, so an undo brings it back.
+    fn take_theirs(self: &Arc<Self>, target: &Path) -> Result<Saved, ProtocolError> {
+        let (content, fingerprint) = read(target)?;
+        let mut state = self.state();
+        state.commit_live();
+        let prefix = state.key_prefix.clone();
+        let mut number = state.next_key;
+        let reloaded = state.notebook.reload(content, || {
+            number += 1;
+            CellKey::new(format!("{prefix}{number}"))
+        });
+        state.next_key = number;
+        let applied = reloaded.map_err(|error| {
+            ProtocolError::new(
+                ErrorCode::NotANotebook,
+                format!("What is on disk now cannot be taken over: {error}. Yours is kept here."),
+                "Keep yours, or save it under another name.",
+            )
+        })?;
+        state.journal.resolve(fingerprint.digest).map_err(|error| store_error(&error))?;
+        state.begin_generation().map_err(|error| store_error(&error))?;
+        state.show(&applied.changes);
+        state.file.fingerprint = Some(fingerprint);
+        state.file.saved_version = state.notebook.version();
+        state.file.changed_on_disk = false;
+        state.status_changed();
+        Ok(Saved { at: SystemTime::now(), path: target.to_owned() })
+    }
+
+    /// Sources of the cells on disk, and of those here.
+    pub(crate) async fn compare_with_disk(
+        self: &Arc<Self>,
+    ) -> Result<(Vec<String>, Vec<String>), ProtocolError> {
+        let path = self.target(None)?;
+        let document = self.clone();
+        blocking(move || {
+            let (content, _) = read(&path)?;
+            let theirs = Notebook::parse(content, CellKey::sequence("t")).map_err(|error| {
+                ProtocolError::new(
+                    ErrorCode::NotANotebook,
+                    format!("What is on disk now is not a notebook: {error}."),
+                    "Keep yours.",
+                )
+            })?;
+            let sources =
+                |notebook: &Notebook| notebook.cells().map(|cell| cell.source().into_owned()).collect();
+            Ok((sources(&theirs), sources(&document.state().notebook)))
+        })
+        .await
+    }
+
+    /// Saves by itself when the person pauses, and looks at what others do to the file. Ends with the document.
+    pub(crate) fn watch(self: &Arc<Self>) {
+        let document = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let mut waiting: Option<(Instant, Instant)> = None;
+            loop {
+                let Some(strong) = document.upgrade() else { return };
+                let now = Instant::now();
+                let due = waiting.map_or(now + WATCH, |(first, last)| strong.due(first, last));
+                tokio::select! {
+                    () = strong.changed.notified() => {
+                        let changed = Instant::now();
+                        waiting = Some((waiting.map_or(changed, |(first, _)| first), changed));
+                    }
+                    () = tokio::time::sleep_until(due.into()) => {
+                        if waiting.take().is_some() {
+                            strong.save_by_itself().await;
+                        } else {
+                            strong.look_at_disk().await;
+                        }
+                    }
+                }
+                drop(strong);
+            }
+        });
+    }
+
+    /// When a change is saved that began then and went on until then.
+    fn due(&self, first: Instant, last: Instant) -> Instant {
+        let settings = (self.surroundings.settings)();
+        let quiet = last + Duration::from_millis(u64::from(settings.autosave_quiet_ms));
+        let longest = first + Duration::from_millis(u64::from(settings.autosave_longest_ms));
+        let due = quiet.min(longest);
+        let state = self.state();
+        let large = state.file.fingerprint.as_ref().is_some_and(|known| known.size > LARGE as u64);
+        if large { due.max(last + state.file.last_save * LARGE_PATIENCE) } else { due }
+    }
+
+    async fn save_by_itself(self: &Arc<Self>) {
+        let wanted = {
+            let state = self.state();
+            state.path.is_some() && state.is_dirty() && !state.file.changed_on_disk && !state.file.read_only
+        };
+        if !wanted || !(self.surroundings.settings)().autosave {
+            return;
+        }
+        if let Err(error) = self.save(None, SaveChoice::Ask).await {
+            tracing::warn!(message = error.message, "a notebook could not save itself");
+            let toast = Toast { level: LogLevel::Warn, message: error.message.clone(), error: Some(error) };
+            self.state().push(&Patch::Toast { toast });
+        }
+    }
+
+    async fn look_at_disk(self: &Arc<Self>) {
+        let (path, fingerprint, known, dirty) = {
+            let state = self.state();
+            (state.path.clone(), state.file.fingerprint.clone(), state.file.changed_on_disk, state.is_dirty())
+        };
+        let (Some(path), Some(fingerprint)) = (path, fingerprint) else { return };
+        if known || !path.exists() {
+            return;
+        }
+        let current = tokio::task::spawn_blocking(move || fingerprint.is_current(&path)).await;
+        if !matches!(current, Ok(Ok(false))) {
+            return;
+        }
+        if !dirty && !self.is_busy() {
+            match self.save(None, SaveChoice::TakeTheirs).await {
+                Ok(_) => {
+                    let message = "Another program changed the file. It was read again; undo brings the old cells back.";
+                    let toast = Toast { level: LogLevel::Info, message: message.into(), error: None };
+                    self.state().push(&Patch::Toast { toast });
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(message = error.message, "a changed file could not be read again")
+                }
+            }
+        }
+        let mut state = self.state();
+        state.file.changed_on_disk = true;
+        state.status_changed();
+    }
+
+    /// Forgets the journal: nothing in it is wanted any more.
+    pub(crate) fn discard_journal(&self) {
+        let state = self.state();
+        if let Err(error) = self.surroundings.disk.journals.remove(&state.journal_name) {
+            tracing::warn!(%error, "a journal could not be removed");
+        }
+    }
+}
+
+impl State {
+    /// A generation of the journal begins: who the cells are, and which runs go on.
+    fn begin_generation(&mut self) -> Result<(), sandbook_store::Error> {
+        let checkpoint = self.notebook.checkpoint();
+        self.journal.append(&Entry::Checkpoint(Box::new(checkpoint)))?;
+        let active: Vec<Entry> = self
+            .live
+            .iter()
+            .filter(|(_, live)| live.active)
+            .map(|(key, live)| {
+                let run = self.runs.get(key).cloned().unwrap_or_default();
+                Entry::RunStarted {
+                    cell: key.clone(),
+                    execution: live.execution.clone(),
+                    revision: run.ran_revision.unwrap_or_default(),
+                    at: run.started_at.unwrap_or_default(),
+                }
+            })
+            .collect();
+        active.iter().try_for_each(|entry| self.journal.append(entry))
+    }
+
+    fn saved(&mut self, target: &Path, fingerprint: Fingerprint, version: u64, started: Instant) -> Saved {
+        let at = SystemTime::now();
+        self.file.fingerprint = Some(fingerprint);
+        self.file.saved_version = version;
+        self.file.saved_at = Some(at);
+        self.file.changed_on_disk = false;
+        self.file.last_save = started.elapsed();
+        self.status_changed();
+        Saved { at, path: target.to_owned() }
+    }
+}
+
+fn replace(target: &Path, segments: &[Bytes]) -> Result<Fingerprint, ProtocolError> {
+    let prepared = Replacement::prepare(target, segments.iter().map(AsRef::as_ref));
+    prepared.and_then(Replacement::commit).map_err(|error| {
+        ProtocolError::new(
+            ErrorCode::FileUnwritable,
+            format!("{error} Your changes are kept here and in the journal."),
+            error.hint().unwrap_or("Save it in another place."),
+        )
+    })
+}
+
+/// Outputs are held in memory until they are saved; none is a blob.
+pub(super) fn no_blobs(blob: &sandbook_notebook::Blob) -> std::io::Result<Bytes> {
+    Err(std::io::Error::new(std::io::ErrorKind::NotFound, format!("{} is not kept here", blob.hash)))
+}
+
+fn internal(error: &dyn std::fmt::Display) -> ProtocolError {
+    ProtocolError::internal(format!(
+        "The notebook could not be written out: {error}. It is kept in the journal."
+    ))
+}
+
+async fn blocking<T: Send + 'static>(
+    call: impl FnOnce() -> Result<T, ProtocolError> + Send + 'static,
+) -> Result<T, ProtocolError> {
+    tokio::task::spawn_blocking(call).await.unwrap_or_else(|_| {
+        Err(ProtocolError::internal("Work on a file broke off. What was on disk is unchanged."))
+    })
+}

@@ -1,0 +1,164 @@
+//! Puts back what a document had and its file has not: after a crash, or after closing without saving.
+
+use std::collections::HashMap;
+
+use sandbook_notebook::Checkpoint;
+use sandbook_protocol::{ErrorCode, ProtocolError};
+use sandbook_sandbox::ExecutionId;
+use sandbook_store::{files::Digest, journal::Recovered};
+
+use super::{journal::Entry, state::State};
+use crate::{disk::Disk, error::store_error};
+
+/// What a journal kept.
+pub(super) struct Unsaved {
+    entries: Vec<Entry>,
+    operations: Vec<Vec<u8>>,
+    /// It belongs to another content of the file.
+    pub(super) is_foreign: bool,
+}
+
+impl Unsaved {
+    pub(super) fn read(recovered: Recovered) -> Self {
+        let mut entries = Vec::with_capacity(recovered.operations.len());
+        for bytes in &recovered.operations {
+            match serde_json::from_slice(bytes) {
+                Ok(entry) => entries.push(entry),
+                Err(error) => tracing::error!(%error, "a record of a journal cannot be read"),
+            }
+        }
+        Self { entries, operations: recovered.operations, is_foreign: recovered.is_foreign }
+    }
+
+    /// What the journal says first: what the file does not say of the document.
+    pub(super) fn take_checkpoint(&mut self) -> Option<Checkpoint> {
+        if self.is_foreign || !matches!(self.entries.first(), Some(Entry::Checkpoint(_))) {
+            return None;
+        }
+        match self.entries.remove(0) {
+            Entry::Checkpoint(checkpoint) => Some(*checkpoint),
+            _ => None,
+        }
+    }
+}
+
+/// Applies what a journal kept to the state that was just read from the file.
+pub(super) fn restore(
+    state: &mut State,
+    unsaved: Unsaved,
+    digest: Digest,
+    disk: &Disk,
+) -> Result<(), ProtocolError> {
+    if unsaved.is_foreign {
+        return set_aside(state, &unsaved.operations, digest, disk);
+    }
+    let entries = unsaved.entries;
+    let cleared = clearings(&entries);
+    let mut runs = 0;
+    let mut steps = 0;
+    for entry in entries {
+        match entry {
+            Entry::Step(step) => match state.notebook.replay(*step) {
+                Ok(_) => steps += 1,
+                Err(error) => {
+                    tracing::error!(%error, "a step in a journal does not apply");
+                    state.notices.push(format!("One unsaved change could not be restored: {error}."));
+                }
+            },
+            Entry::RunStarted { cell, execution, revision, at } => {
+                runs += 1;
+                state.start_run(&cell, &execution, revision, at);
+                replay_log(state, &cell, &execution, cleared.get(&execution), disk)?;
+            }
+            Entry::OutputsCleared { .. } | Entry::Checkpoint(_) => {}
+        }
+    }
+    state.runs.clear();
+    if steps + runs > 0 {
+        state.notices.push(notice(steps, runs));
+    }
+    Ok(())
+}
+
+/// After how many events each run's outputs were cleared by hand.
+fn clearings(entries: &[Entry]) -> HashMap<ExecutionId, Vec<u64>> {
+    let mut cleared: HashMap<ExecutionId, Vec<u64>> = HashMap::new();
+    for entry in entries {
+        if let Entry::OutputsCleared { execution, at } = entry {
+            cleared.entry(execution.clone()).or_default().push(*at);
+        }
+    }
+    cleared
+}
+
+/// Takes the events of a run in again, as far as its log has them.
+fn replay_log(
+    state: &mut State,
+    cell: &sandbook_notebook::CellKey,
+    execution: &ExecutionId,
+    cleared: Option<&Vec<u64>>,
+    disk: &Disk,
+) -> Result<(), ProtocolError> {
+    let mut taken = 0_u64;
+    let read = disk.read_log(&execution.0, |event| {
+        state.run_event(cell, execution, &event);
+        taken += 1;
+        if cleared.is_some_and(|moments| moments.contains(&taken))
+            && let Some(live) = state.live.get_mut(cell)
+        {
+            live.outputs.clear();
+        }
+    });
+    read.map_err(|error| store_error(&error))?;
+    if let Some(live) = state.live.get_mut(cell) {
+        live.active = false;
+    }
+    state.input = None;
+    state.died_at = None;
+    state.commit_live();
+    Ok(())
+}
+
+fn notice(steps: usize, runs: usize) -> String {
+    let part = |count: usize, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{count} {many}")),
+    };
+    let parts: Vec<String> =
+        [part(steps, "change", "changes"), part(runs, "run with its output", "runs with their output")]
+            .into_iter()
+            .flatten()
+            .collect();
+    format!("Restored what was not saved: {}.", parts.join(" and "))
+}
+
+/// The file is not the one that the journal belongs to. What is in the journal goes into a file of its own, and edits
+/// start from the file as it is.
+fn set_aside(
+    state: &mut State,
+    operations: &[Vec<u8>],
+    digest: Digest,
+    disk: &Disk,
+) -> Result<(), ProtocolError> {
+    if !operations.is_empty() {
+        let folder = disk.folders.state.join("set-aside");
+        let path = folder.join(format!("{}.jsonl", uuid::Uuid::now_v7().simple()));
+        let lines: Vec<&[u8]> =
+            operations.iter().flat_map(|operation| [operation.as_slice(), b"\n"]).collect();
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            ProtocolError::new(
+                ErrorCode::FileUnwritable,
+                format!("Unsaved changes of this notebook could not be set aside: {error}."),
+                "Make room on the disk that holds Sandbook's state and open the notebook again.",
+            )
+        })?;
+        sandbook_store::files::write_atomically(&path, lines).map_err(|error| store_error(&error))?;
+        state.notices.push(format!(
+            "There were unsaved changes, but another program changed the file since. They were not applied; they are \
+             kept in {}.",
+            path.display()
+        ));
+    }
+    state.journal.resolve(digest).map_err(|error| store_error(&error))
+}

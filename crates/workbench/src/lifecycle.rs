@@ -1,0 +1,290 @@
+//! How sandboxes start, are watched, and end.
+//!
+//! A record is on disk before a sandbox is made, and says what became of it afterwards, so that nothing is forgotten
+//! that may cost something. Stopping answers the page at once and goes on in the background.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use sandbook_protocol::{ErrorCode, ProtocolError, SandboxChoice, SandboxId};
+use sandbook_sandbox::{CreateRequest, KernelStatus, Progress, StopChoice, StopReport};
+use sandbook_store::records::{SandboxRecord, SandboxState};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    commands::no_sandbox,
+    document::Document,
+    error::{sandbox_error, store_error},
+    kernels::Plan,
+    owner::{Workbench, lock},
+    sandboxes::LiveSandbox,
+};
+
+impl Workbench {
+    /// A live sandbox.
+    pub(crate) fn live_sandbox(&self, id: &SandboxId) -> Result<Arc<LiveSandbox>, ProtocolError> {
+        lock(&self.0.sandboxes).get(id).cloned().ok_or_else(|| ProtocolError::not_found("sandbox"))
+    }
+
+    /// All live sandboxes.
+    pub(crate) fn live_sandboxes(&self) -> Vec<Arc<LiveSandbox>> {
+        lock(&self.0.sandboxes).values().cloned().collect()
+    }
+
+    /// Makes or joins the sandbox of a person's choice; the document runs there from then on.
+    pub(crate) async fn choose_sandbox(
+        &self,
+        document: &Arc<Document>,
+        choice: SandboxChoice,
+        progress: Progress,
+        cancel: CancellationToken,
+    ) -> Result<Arc<LiveSandbox>, ProtocolError> {
+        let _one_at_a_time = document.starting.lock().await;
+        self.choose_while_starting(document, choice, progress, cancel).await
+    }
+
+    async fn choose_while_starting(
+        &self,
+        document: &Arc<Document>,
+        choice: SandboxChoice,
+        progress: Progress,
+        cancel: CancellationToken,
+    ) -> Result<Arc<LiveSandbox>, ProtocolError> {
+        let live = match choice {
+            SandboxChoice::Existing { sandbox } => self.live_sandbox(&sandbox)?,
+            choice => {
+                let plan = self.plan(document, choice).await?;
+                self.start(plan, progress, cancel).await?
+            }
+        };
+        if document.sandbox().is_some_and(|old| old.id != live.id) {
+            self.detach(document, StopChoice::Default);
+        }
+        document.set_sandbox(Some(live.clone()));
+        self.note_recent(document, Some(&live.display_name));
+        self.describe(document, &live);
+        document.run_next();
+        self.workspace_changed();
+        Ok(live)
+    }
+
+    /// Cells were asked for: starts the kernel that the file names, where it is on this computer.
+    pub(crate) async fn start_default_sandbox(
+        &self,
+        document: &Arc<Document>,
+        progress: Progress,
+        cancel: CancellationToken,
+    ) -> Result<(), ProtocolError> {
+        let _one_at_a_time = document.starting.lock().await;
+        if let Some(sandbox) = document.sandbox() {
+            if sandbox.is_usable() {
+                return Ok(());
+            }
+            return Err(ProtocolError::new(
+                ErrorCode::KernelDied,
+                "The kernel is not running. The cells stay in the queue.",
+                "Restart it, or choose another sandbox.",
+            ));
+        }
+        let folder = document.folder(&self.0.options.working_directory);
+        let kernel = self.0.kernels.default_for(document.kernel_name(), &document.language(), &folder).await;
+        let Some(kernel) = kernel else { return Err(no_sandbox()) };
+        let choice = SandboxChoice::KernelHere { kernel };
+        self.choose_while_starting(document, choice, progress, cancel).await.map(drop)
+    }
+
+    /// What the runtime has to be asked for a choice.
+    async fn plan(&self, document: &Document, choice: SandboxChoice) -> Result<Plan, ProtocolError> {
+        let folder = document.folder(&self.0.options.working_directory);
+        let connection = match &choice {
+            SandboxChoice::NewOnServer { connection, .. }
+            | SandboxChoice::AttachOnServer { connection, .. } => Some(self.0.connections.get(connection)?),
+            _ => None,
+        };
+        let credential = match connection.as_ref().and_then(|connection| connection.credential.as_deref()) {
+            Some(name) => self.0.credentials.load(name).await,
+            None => None,
+        };
+        self.0.kernels.plan(choice, &folder, connection, credential, self.settings().keep_kernels)
+    }
+
+    /// Makes or joins a sandbox. It is on record before it is asked for.
+    async fn start(
+        &self,
+        plan: Plan,
+        progress: Progress,
+        cancel: CancellationToken,
+    ) -> Result<Arc<LiveSandbox>, ProtocolError> {
+        let id = SandboxId(Uuid::now_v7().simple().to_string());
+        self.put_record(SandboxRecord {
+            id: id.0.clone(),
+            runtime: self.0.kernels.runtime().variant().into(),
+            connection: plan.connection.as_ref().map(|connection| connection.0.clone()),
+            name: plan.display_name.clone(),
+            handle: plan.attach.as_ref().map_or(serde_json::Value::Null, |handle| handle.0.clone()),
+            state: SandboxState::Creating,
+            created: Timestamp::now(),
+            ended: None,
+        })
+        .await?;
+        let request =
+            CreateRequest { settings: plan.settings, credential: plan.credential, progress, cancel };
+        let runtime = self.0.kernels.runtime();
+        let made = match plan.attach {
+            Some(handle) => runtime.attach(handle, request).await,
+            None => runtime.create(request).await,
+        };
+        let sandbox = match made {
+            Ok(sandbox) => sandbox,
+            Err(error) => {
+                self.set_state(&id, SandboxState::Ended).await;
+                return Err(sandbox_error(&error));
+            }
+        };
+        let handle = sandbox.info().handle;
+        if let Err(error) = self.0.disk.records.set_sandbox_handle(&id.0, &handle.0) {
+            tracing::warn!(%error, sandbox = %id, "a sandbox's handle was not recorded");
+        }
+        self.set_state(&id, SandboxState::Running).await;
+        tracing::info!(sandbox = %id, name = plan.display_name, "a sandbox started");
+        let live = Arc::new(LiveSandbox::new(
+            id.clone(),
+            sandbox,
+            plan.connection,
+            plan.display_name,
+            plan.kept,
+            Self::now(),
+        ));
+        lock(&self.0.sandboxes).insert(id, live.clone());
+        self.watch_sandbox(&live);
+        Ok(live)
+    }
+
+    /// Asks the kernel about itself, once, and tells the notebook.
+    fn describe(&self, document: &Arc<Document>, live: &Arc<LiveSandbox>) {
+        let (owner, document, live) = (self.clone(), document.clone(), live.clone());
+        tokio::spawn(async move {
+            let info = match live.kernel_info.get() {
+                Some(info) => info.clone(),
+                None => match live.sandbox.kernel_info().await {
+                    Ok(info) => live.kernel_info.get_or_init(|| info).clone(),
+                    Err(error) => {
+                        tracing::info!(%error, sandbox = %live.id, "the kernel did not say what it is");
+                        return;
+                    }
+                },
+            };
+            let kernelspec = owner.0.kernels.kernelspec(&live, &info);
+            let language_info =
+                info.language_info.as_deref().and_then(|json| serde_json::from_str(json).ok());
+            document.set_language(&kernelspec, language_info.as_ref());
+            owner.workspace_changed();
+        });
+    }
+
+    /// Tells documents and the workspace what the kernel is doing, until it ends.
+    fn watch_sandbox(&self, live: &Arc<LiveSandbox>) {
+        let (owner, live) = (Arc::downgrade(&self.0), live.clone());
+        let mut status = live.status.clone();
+        tokio::spawn(async move {
+            let mut away = false;
+            loop {
+                let now = status.borrow_and_update().clone();
+                let Some(owner) = owner.upgrade().map(Self) else { return };
+                let documents: Vec<_> =
+                    live.documents().iter().filter_map(|id| owner.document(id).ok()).collect();
+                let reconnecting = matches!(now, KernelStatus::Reconnecting { .. });
+                if reconnecting != away {
+                    away = reconnecting;
+                    documents.iter().for_each(|document| document.no_signal(away));
+                }
+                match &now {
+                    KernelStatus::Dead(_) | KernelStatus::Gone { .. } => {
+                        documents.iter().for_each(|document| document.values_lost());
+                    }
+                    KernelStatus::Idle => documents.iter().for_each(|document| document.run_next()),
+                    _ => {}
+                }
+                owner.workspace_changed();
+                drop(owner);
+                if matches!(now, KernelStatus::Stopped) || status.changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Restarts the kernel of a document.
+    pub(crate) async fn restart(&self, document: &Arc<Document>) -> Result<(), ProtocolError> {
+        let live = document.sandbox().ok_or_else(no_sandbox)?;
+        let documents: Vec<_> = live.documents().iter().filter_map(|id| self.document(id).ok()).collect();
+        documents.iter().for_each(|document| document.clear_queue());
+        live.sandbox.restart().await.map_err(|error| sandbox_error(&error))?;
+        documents.iter().for_each(|document| document.values_lost());
+        self.workspace_changed();
+        Ok(())
+    }
+
+    /// Takes a document away from its sandbox. A sandbox that nobody uses and nobody keeps ends.
+    pub(crate) fn detach(&self, document: &Arc<Document>, choice: StopChoice) {
+        let Some(live) = document.sandbox() else { return };
+        document.clear_queue();
+        document.set_sandbox(None);
+        if choice == StopChoice::Keep {
+            live.keep(true);
+        }
+        if live.documents().is_empty() && !live.kept() {
+            self.stop_in_background(&live, choice);
+        }
+        self.workspace_changed();
+    }
+
+    /// Ends a sandbox; the page need not wait for it.
+    pub(crate) fn stop_in_background(&self, live: &Arc<LiveSandbox>, choice: StopChoice) {
+        let (owner, live) = (self.clone(), live.clone());
+        tokio::spawn(async move { owner.stop(&live, choice).await });
+    }
+
+    /// Ends a sandbox: asks, waits, kills, and says in the log which it was.
+    pub(crate) async fn stop(&self, live: &Arc<LiveSandbox>, choice: StopChoice) {
+        for document in live.documents().iter().filter_map(|id| self.document(id).ok()) {
+            document.clear_queue();
+            document.set_sandbox(None);
+        }
+        self.set_state(&live.id, SandboxState::Stopping).await;
+        let choice = if live.kept() && choice == StopChoice::Default { StopChoice::Keep } else { choice };
+        let state = match live.sandbox.stop(choice, self.stop_grace()).await {
+            Ok(StopReport::LeftRunning) => SandboxState::Running,
+            Ok(report) => {
+                tracing::info!(sandbox = %live.id, ?report, "a sandbox ended");
+                SandboxState::Ended
+            }
+            Err(error) => {
+                tracing::warn!(%error, sandbox = %live.id, "a sandbox could not be stopped");
+                SandboxState::Lost
+            }
+        };
+        self.set_state(&live.id, state).await;
+        lock(&self.0.sandboxes).shift_remove(&live.id);
+        self.workspace_changed();
+    }
+
+    async fn put_record(&self, record: SandboxRecord) -> Result<(), ProtocolError> {
+        let disk = self.0.disk.clone();
+        tokio::task::spawn_blocking(move || disk.records.put_sandbox(&record))
+            .await
+            .map_err(|_| ProtocolError::internal("The sandbox was not recorded, so it was not started."))?
+            .map_err(|error| store_error(&error))
+    }
+
+    async fn set_state(&self, id: &SandboxId, state: SandboxState) {
+        let (disk, id) = (self.0.disk.clone(), id.0.clone());
+        let result =
+            tokio::task::spawn_blocking(move || disk.records.set_sandbox_state(&id, state, Timestamp::now()))
+                .await;
+        if !matches!(result, Ok(Ok(_))) {
+            tracing::warn!(?state, "a sandbox's state was not recorded");
+        }
+    }
+}

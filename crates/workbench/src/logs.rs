@@ -1,0 +1,87 @@
+//! The owner's log lines, for the Logs panel: the newest are kept in memory, whoever watches is told of new ones.
+//!
+//! The same lines go to the log files; those are set up where the process starts.
+
+use std::{
+    collections::VecDeque,
+    fmt::Write as _,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use sandbook_protocol::{LogLevel, LogLine};
+use tracing::{Event, Level, Subscriber, field::Visit};
+use tracing_subscriber::{Layer, layer::Context};
+
+use crate::session::Mailbox;
+
+/// How many lines are kept.
+const KEPT: usize = 2_000;
+
+/// The newest log lines. Cloning shares them.
+#[derive(Debug, Clone, Default)]
+pub struct LogLines(Arc<Mutex<Shared>>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    lines: VecDeque<LogLine>,
+    watchers: Vec<Weak<Mailbox>>,
+}
+
+impl LogLines {
+    /// The lines that are kept, oldest first; from now on `mailbox` is told of new ones.
+    pub(crate) fn watch(&self, mailbox: &Arc<Mailbox>) -> Vec<LogLine> {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        mailbox.watch_logs();
+        shared.watchers.retain(|watcher| watcher.strong_count() > 0);
+        shared.watchers.push(Arc::downgrade(mailbox));
+        shared.lines.iter().cloned().collect()
+    }
+
+    fn add(&self, line: LogLine) {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for watcher in shared.watchers.iter().filter_map(Weak::upgrade) {
+            watcher.log(&line);
+        }
+        if shared.lines.len() >= KEPT {
+            shared.lines.pop_front();
+        }
+        shared.lines.push_back(line);
+    }
+}
+
+impl<S: Subscriber> Layer<S> for LogLines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut text = Text::default();
+        event.record(&mut text);
+        let level = match *event.metadata().level() {
+            Level::ERROR => LogLevel::Error,
+            Level::WARN => LogLevel::Warn,
+            Level::INFO => LogLevel::Info,
+            Level::DEBUG | Level::TRACE => LogLevel::Debug,
+        };
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        self.add(LogLine {
+            at: u64::try_from(at).unwrap_or(u64::MAX),
+            level,
+            target: event.metadata().target().to_owned(),
+            message: sandbook_store::redact::redact(&text.0).into_owned(),
+        });
+    }
+}
+
+/// An event's message, its other fields behind it.
+#[derive(Default)]
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        // Writing to a string does not fail.
+        let _ = if field.name() == "message" {
+            let fields = std::mem::take(&mut self.0);
+            write!(self.0, "{value:?}{fields}")
+        } else {
+            write!(self.0, " {}={value:?}", field.name())
+        };
+    }
+}

@@ -1,0 +1,3 @@
+//! x
+#[derive(Debug, Default)]
+pub(crate) struct PastedTexts;

@@ -1,0 +1,225 @@
+//! Documents without a kernel: edits, saving, what survives a kill, views that stay equal.
+
+mod common;
+
+use common::{Home, Page};
+use sandbook_protocol::{CellKind, ClientKind, Command, ErrorCode, Reply, SaveChoice, SourceEdit};
+
+fn typed(page: &Page, index: usize, at: u32, text: &str) -> Command {
+    Command::EditSource {
+        document: page.document.clone(),
+        cell: page.key(index),
+        base_revision: page.cell(index).revision,
+        edits: vec![SourceEdit { from: at, to: at, insert: text.into() }],
+    }
+}
+
+fn save(page: &Page, choice: SaveChoice) -> Command {
+    Command::Save { document: page.document.clone(), path: None, choice }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn opening_and_saving_an_unchanged_notebook_writes_nothing() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["1", "2"]);
+    let before = (std::fs::read(&path).unwrap(), std::fs::metadata(&path).unwrap().modified().unwrap());
+    let page = Page::open(&home.open().await, &path).await;
+    page.ask(save(&page, SaveChoice::Ask)).await.unwrap();
+    assert_eq!(
+        (std::fs::read(&path).unwrap(), std::fs::metadata(&path).unwrap().modified().unwrap()),
+        before
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_edit_changes_only_that_cell_in_the_file() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["first", "second"]);
+    let before = std::fs::read_to_string(&path).unwrap();
+    let page = Page::open(&home.open().await, &path).await;
+    page.ask(typed(&page, 1, 0, "new ")).await.unwrap();
+    page.ask(save(&page, SaveChoice::Ask)).await.unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before.replace("\"second\"", "\"new second\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edits_that_were_acknowledged_come_back_after_the_owner_is_gone() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["x"]);
+    {
+        let page = Page::open(&home.open().await, &path).await;
+        page.ask(typed(&page, 0, 1, " = 1")).await.unwrap();
+        page.ask(Command::InsertCell {
+            document: page.document.clone(),
+            index: 1,
+            kind: CellKind::Markdown,
+            source: "# hi".into(),
+        })
+        .await
+        .unwrap();
+    }
+    let page = Page::open(&home.open().await, &path).await;
+    assert_eq!(page.cell(0).source, "x = 1");
+    assert_eq!((page.cell(1).source.as_str(), page.cell(1).kind), ("# hi", CellKind::Markdown));
+    assert!(page.view().status.dirty);
+    assert_eq!(page.view().status.notices, ["Restored what was not saved: 2 changes."]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edits_after_a_save_come_back_too_and_none_comes_twice() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["x"]);
+    {
+        let mut page = Page::open(&home.open().await, &path).await;
+        page.ask(Command::InsertCell {
+            document: page.document.clone(),
+            index: 0,
+            kind: CellKind::Code,
+            source: "new".into(),
+        })
+        .await
+        .unwrap();
+        page.ask(save(&page, SaveChoice::Ask)).await.unwrap();
+        page.until(|view| view.cells.len() == 2).await;
+        page.ask(typed(&page, 0, 3, "er")).await.unwrap();
+    }
+    let page = Page::open(&home.open().await, &path).await;
+    let sources: Vec<&str> = page.view().cells.iter().map(|cell| cell.source.as_str()).collect();
+    assert_eq!(sources, ["newer", "x"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_notebook_without_a_file_comes_back_with_the_next_owner() {
+    let home = Home::new();
+    {
+        let workbench = home.open().await;
+        let session = workbench.connect(ClientKind::Browser);
+        let Reply::Document { document, .. } = common::ask(&session, Command::NewDocument).await.unwrap()
+        else {
+            panic!()
+        };
+        let page = Page::join(session, document).await;
+        page.ask(typed(&page, 0, 0, "kept")).await.unwrap();
+    }
+    let workbench = home.open().await;
+    let session = workbench.connect(ClientKind::Browser);
+    let Reply::Documents { documents } = common::ask(&session, Command::ListDocuments).await.unwrap() else {
+        panic!()
+    };
+    let page = Page::join(session, documents[0].0.clone()).await;
+    assert_eq!(page.cell(0).source, "kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_by_another_program_is_noticed_before_it_is_overwritten() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["mine"]);
+    let mut page = Page::open(&home.open().await, &path).await;
+    page.ask(typed(&page, 0, 4, " too")).await.unwrap();
+    let theirs = std::fs::read_to_string(&path).unwrap().replace("mine", "theirs");
+    std::fs::write(&path, &theirs).unwrap();
+    let error = page.ask(save(&page, SaveChoice::Ask)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::ChangedOnDisk);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), theirs, "it is untouched");
+    let Reply::Comparison { theirs, mine } =
+        page.ask(Command::CompareWithDisk { document: page.document.clone() }).await.unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!((theirs, mine), (vec!["theirs".to_owned()], vec!["mine too".to_owned()]));
+    page.ask(save(&page, SaveChoice::TakeTheirs)).await.unwrap();
+    page.until(|view| view.cells[0].source == "theirs" && !view.status.dirty).await;
+    page.ask(save(&page, SaveChoice::Ask)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keep_mine_overwrites_what_another_program_wrote() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["mine"]);
+    let page = Page::open(&home.open().await, &path).await;
+    page.ask(typed(&page, 0, 4, " too")).await.unwrap();
+    std::fs::write(&path, "not even json").unwrap();
+    page.ask(save(&page, SaveChoice::KeepMine)).await.unwrap();
+    assert!(std::fs::read_to_string(&path).unwrap().contains("mine too"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_no_notebook_is_refused_and_stays_untouched() {
+    let home = Home::new();
+    let workbench = home.open().await;
+    let session = workbench.connect(ClientKind::Browser);
+    for (name, content) in [("a.ipynb", "hello"), ("b.ipynb", ""), ("c.ipynb", "{\"x\": 1}")] {
+        let path = home.path(name);
+        std::fs::write(&path, content).unwrap();
+        let error = common::ask(&session, Command::OpenDocument { path: path.display().to_string() })
+            .await
+            .unwrap_err();
+        assert_eq!(error.code, ErrorCode::NotANotebook, "{content}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+    }
+    let missing =
+        common::ask(&session, Command::OpenDocument { path: "/no/such.ipynb".into() }).await.unwrap_err();
+    assert_eq!(missing.code, ErrorCode::FileUnreadable);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_file_is_one_document_whatever_way_it_is_named() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["x"]);
+    let workbench = home.open().await;
+    let session = workbench.connect(ClientKind::Browser);
+    let first = common::open_document(&session, &path).await;
+    let link = home.path("link.ipynb");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert_eq!(common::open_document(&session, &link).await, first);
+    assert_eq!(common::open_document(&session, &home.path("../notebooks/a.ipynb")).await, first);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_pages_that_edit_one_cell_at_once_end_with_one_text() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["middle"]);
+    let workbench = home.open().await;
+    let (mut left, mut right) = (Page::open(&workbench, &path).await, Page::open(&workbench, &path).await);
+    left.ask(typed(&left, 0, 0, "left ")).await.unwrap();
+    right.ask(typed(&right, 0, 6, " right")).await.unwrap();
+    left.settle().await;
+    right.settle().await;
+    assert_eq!(left.cell(0).source, "left middle right");
+    assert_eq!(left.view().cells, right.view().cells);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_cell_operation_can_be_undone_and_done_again() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["one\ntwo", "three", "four"]);
+    let mut page = Page::open(&home.open().await, &path).await;
+    let document = page.document.clone();
+    let keys: Vec<_> = (0..3).map(|index| page.key(index)).collect();
+    let operations = [
+        Command::DeleteCells { document: document.clone(), cells: vec![keys[1].clone()] },
+        Command::MoveCells { document: document.clone(), cells: vec![keys[2].clone()], index: 0 },
+        Command::SplitCell { document: document.clone(), cell: keys[0].clone(), position: 4 },
+        Command::MergeCells { document: document.clone(), cells: keys.clone() },
+        Command::ChangeKind { document: document.clone(), cells: keys.clone(), kind: CellKind::Markdown },
+        Command::PasteCells { document: document.clone(), index: 1, text: "pasted".into() },
+    ];
+    for operation in operations {
+        page.settle().await;
+        let contents = |page: &Page| {
+            page.view().cells.iter().map(|cell| (cell.source.clone(), cell.kind)).collect::<Vec<_>>()
+        };
+        let before = contents(&page);
+        page.ask(operation.clone()).await.unwrap();
+        page.settle().await;
+        let after = contents(&page);
+        assert_ne!(before, after, "{operation:?}");
+        page.ask(Command::Undo { document: document.clone() }).await.unwrap();
+        page.settle().await;
+        assert_eq!(contents(&page), before, "{operation:?} taken back");
+        page.ask(Command::Redo { document: document.clone() }).await.unwrap();
+        page.settle().await;
+        assert_eq!(contents(&page), after, "{operation:?} done again");
+        page.ask(Command::Undo { document: document.clone() }).await.unwrap();
+    }
+}
