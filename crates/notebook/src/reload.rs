@@ -11,7 +11,7 @@ use crate::error::{OperationError, ParseError};
 use crate::json::raw::RawJson;
 use crate::key::CellKey;
 use crate::notebook::Notebook;
-use crate::operation::{Applied, NewCell, NewContent, Operation, Position};
+use crate::operation::{Applied, Cause, NewCell, NewContent, Operation, Position, Step};
 use crate::output::FileText;
 
 /// A cell of this document, of the other one, or of both.
@@ -113,7 +113,8 @@ impl Notebook {
     ) -> Result<Applied, ReloadError> {
         let theirs = Self::parse(file, CellKey::sequence("theirs"))?;
         let operations = self.operations_towards(&theirs, &mut next_key);
-        let applied = self.apply(Operation::Batch(operations))?;
+        let step = Step { operation: Operation::Batch(operations), cause: Cause::Edit };
+        let applied = self.apply_step(step, true)?;
         if self.cells.len() == theirs.cells.len() {
             for (held, found) in self.cells.iter_mut().zip(&theirs.cells) {
                 let held = Arc::make_mut(held);

@@ -9,6 +9,7 @@ use crate::error::ParseError;
 use crate::json::raw::RawJson;
 use crate::json::string::lines;
 use crate::json::style::Style;
+use crate::output::is_split;
 
 const MIME_NAMES: [(&str, &str); 8] = [
     ("text", "text/plain"),
@@ -53,8 +54,10 @@ pub(crate) fn to_version_4(file: &Bytes) -> Result<Vec<u8>, ParseError> {
     upgraded.insert("nbformat".into(), 4.into());
     upgraded.insert("nbformat_minor".into(), 4.into());
     upgraded.extend(notebook);
+    let mut upgraded = Value::Object(upgraded);
+    upgraded.sort_all_objects();
     let mut out = Vec::with_capacity(file.len());
-    Style::default().write(Value::Object(upgraded).to_string().as_bytes(), "", &mut out);
+    Style::default().write(upgraded.to_string().as_bytes(), "", &mut out);
     out.push(b'\n');
     Ok(out)
 }
@@ -85,7 +88,6 @@ fn upgrade_cell(cell: Value) -> Value {
         let source = split(source);
         cell.insert("source".into(), source);
     }
-    cell.sort_keys();
     cell.into()
 }
 
@@ -131,10 +133,13 @@ fn upgrade_output(output: Value) -> Value {
         Some("stream") => {
             let name = output.shift_remove("stream").unwrap_or_else(|| "stdout".into());
             output.insert("name".into(), name);
+            if let Some(Value::String(text)) = output.get("text") {
+                let text = split(text);
+                output.insert("text".into(), text);
+            }
         }
         _ => {}
     }
-    output.sort_keys();
     output.into()
 }
 
@@ -153,6 +158,13 @@ fn upgrade_bundle(bundle: Map<String, Value>) -> Value {
         let text = text_of(Some(json));
         if let Ok(value) = serde_json::from_str(&text) {
             *json = value;
+        }
+    }
+    for (media_type, value) in bundle.as_object_mut().into_iter().flatten() {
+        if is_split(media_type)
+            && let Value::String(text) = value
+        {
+            *value = split(text);
         }
     }
     bundle

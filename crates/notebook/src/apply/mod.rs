@@ -63,6 +63,11 @@ impl Notebook {
 
     fn apply_taken(&mut self, step: Step) -> Result<Applied, OperationError> {
         let undoable = is_undoable(&step.operation) || step.cause != Cause::Edit;
+        self.apply_step(step, undoable)
+    }
+
+    /// Applies a step; with `undoable`, an undo takes it back.
+    pub(crate) fn apply_step(&mut self, step: Step, undoable: bool) -> Result<Applied, OperationError> {
         let mut done = self.perform(step.operation)?;
         done.changes.retain(|change| change.cell().is_none_or(|key| self.index(key).is_some()));
         self.version += 1;

@@ -37,6 +37,9 @@ impl RawJson {
 
     /// What a file holds at this place. Where that is not JSON (Python's `NaN`), the odd words become `null`.
     pub(crate) fn from_file(text: &Bytes) -> Self {
+        if is_plain_string(text) {
+            return Self(text.clone());
+        }
         if let Some(valid) = Self::new(text.clone()) {
             return valid;
         }
@@ -101,12 +104,23 @@ pub(crate) fn joined(value: &[u8]) -> Option<Cow<'_, str>> {
     if value.first() == Some(&b'"') {
         return string::decode(value);
     }
-    let contents = scan::elements(value, 0).ok()?;
     let mut text = String::with_capacity(value.len());
-    for element in contents.items {
-        text.push_str(&string::decode(&value[element.value])?);
-    }
-    Some(Cow::Owned(text))
+    let mut strings = true;
+    scan::walk_array(value, 0, |_, start| {
+        let end = scan::skip_value(value, start)?;
+        strings = strings && string::decode_into(&value[start..end], &mut text).is_some();
+        Ok(end)
+    })
+    .ok()?;
+    strings.then_some(Cow::Owned(text))
+}
+
+/// Whether a value that the scanner found is a string without escapes, such as an image in base64: it needs no reader
+/// to know that it is valid.
+fn is_plain_string(value: &[u8]) -> bool {
+    let inner = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
+    let odd = |chunk: &[u8]| chunk.iter().filter(|byte| **byte < 0x20 || **byte == b'\\').count();
+    inner.is_some_and(|inner| inner.chunks(4096).all(|chunk| odd(chunk) == 0))
 }
 
 /// The value without white space between its tokens.

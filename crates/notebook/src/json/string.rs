@@ -14,13 +14,24 @@ pub(crate) fn decode(quoted: &[u8]) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(inner));
     }
     let mut text = String::with_capacity(inner.len());
+    unescape(inner, &mut text)?;
+    Some(Cow::Owned(text))
+}
+
+/// Puts the text of the quoted string `quoted` behind `text`; `None` when it is not a string.
+pub(crate) fn decode_into(quoted: &[u8], text: &mut String) -> Option<()> {
+    let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    unescape(std::str::from_utf8(inner).ok()?, text)
+}
+
+fn unescape(inner: &str, text: &mut String) -> Option<()> {
     let mut rest = inner;
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {
         text.push_str(&rest[..at]);
-        rest = decode_escape(&rest[at + 1..], &mut text)?;
+        rest = decode_escape(&rest[at + 1..], text)?;
     }
     text.push_str(rest);
-    Some(Cow::Owned(text))
+    Some(())
 }
 
 /// Reads one escape, `rest` beginning behind the backslash; returns what follows it.
