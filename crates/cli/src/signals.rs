@@ -1,0 +1,78 @@
+//! Ctrl-C and its relatives.
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Ctrl-C: interrupt the code.
+    ToInterrupt,
+    /// The system, or a closed terminal: end, and leave nothing behind.
+    ToEnd,
+}
+
+impl Asked {
+    /// The exit status, as shells have it.
+    pub(crate) fn status(self) -> u8 {
+        match self {
+            Self::ToInterrupt => crate::error::INTERRUPTED,
+            Self::ToEnd => 143,
+        }
+    }
+}
+
+pub(crate) use platform::Signals;
+
+#[cfg(unix)]
+mod platform {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    use super::Asked;
+
+    /// The signals of this process, from the moment this is made.
+    pub(crate) struct Signals {
+        interrupt: Signal,
+        terminate: Signal,
+        hang_up: Signal,
+    }
+
+    impl Signals {
+        pub(crate) fn watch() -> std::io::Result<Self> {
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+                hang_up: signal(SignalKind::hangup())?,
+            })
+        }
+
+        /// The next one. It may be dropped and called again.
+        pub(crate) async fn next(&mut self) -> Asked {
+            tokio::select! {
+                Some(()) = self.interrupt.recv() => Asked::ToInterrupt,
+                Some(()) = self.terminate.recv() => Asked::ToEnd,
+                Some(()) = self.hang_up.recv() => Asked::ToEnd,
+                else => std::future::pending().await,
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod platform {
+    use super::Asked;
+
+    /// The signals of this process.
+    pub(crate) struct Signals;
+
+    impl Signals {
+        pub(crate) fn watch() -> std::io::Result<Self> {
+            Ok(Self)
+        }
+
+        /// The next one. It may be dropped and called again.
+        pub(crate) async fn next(&mut self) -> Asked {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            Asked::ToInterrupt
+        }
+    }
+}
