@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use fantoccini::error::NewSessionError;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::json;
@@ -66,7 +67,7 @@ async fn connect(port: u16, program: &Path, arguments: &[String]) -> Result<Clie
         match builder.capabilities(capabilities.clone()).connect(&address).await {
             Ok(client) => return Ok(client),
             // The driver is not listening yet.
-            Err(fantoccini::error::NewSessionError::Failed(_)) => {
+            Err(NewSessionError::Failed(_) | NewSessionError::FailedC(_)) => {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             Err(error) => return Err(error).context("the driver did not open the window"),
