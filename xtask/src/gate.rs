@@ -171,6 +171,7 @@ impl Gate<'_> {
         command.env("SANDBOOK_TEST_PYTHON", self.python.as_ref().context("the tests have no Python")?);
         command.env("SANDBOOK_TEST_PROGRAM", self.repository.development_program("sandbook"));
         command.env("SANDBOOK_TEST_WINDOW", self.repository.development_program("sandbook-window"));
+        command.env("SANDBOOK_TEST_PICTURES", self.repository.made("reports")?);
         // An error's own text says what happened; fifty frames around it only hide it.
         command.env("RUST_LIB_BACKTRACE", "0");
         if self.long {

@@ -28,10 +28,33 @@ impl Home {
         // Short, because the sockets inside have to fit into 108 bytes.
         let folder =
             tempfile::Builder::new().prefix("sb-").tempdir_in("/tmp").context("cannot make a home")?;
-        for name in ["run", "data", "config", "state", "cache", "notebooks"] {
+        for name in ["run", "data", "config", "state", "cache", "bin", "notebooks"] {
             make_private(&folder.path().join(name))?;
         }
-        Ok(Self { folder })
+        let home = Self { folder };
+        home.replace_browser()?;
+        Ok(home)
+    }
+
+    /// Puts a program in the place of the person's browser that only notes what it was asked to open.
+    fn replace_browser(&self) -> Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let program = self.folder.path().join("bin/xdg-open");
+        let script = format!("#!/bin/sh\necho \"$1\" >> '{}'\n", self.opened_list().display());
+        std::fs::write(&program, script).context("cannot write the browser's replacement")?;
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+        Ok(())
+    }
+
+    fn opened_list(&self) -> PathBuf {
+        self.folder.path().join("opened")
+    }
+
+    /// The addresses that were handed to the person's browser.
+    #[must_use]
+    pub fn opened(&self) -> Vec<String> {
+        let list = std::fs::read_to_string(self.opened_list()).unwrap_or_default();
+        list.lines().map(str::to_owned).collect()
     }
 
     /// The folder for notebooks.
@@ -46,9 +69,9 @@ impl Home {
     /// When it is not known which Python that is.
     pub fn command(&self, program: &Path) -> Result<Command> {
         let python = given("SANDBOOK_TEST_PYTHON")?;
-        let first = python.parent().map(Path::to_path_buf);
+        let first = [Some(self.folder.path().join("bin")), python.parent().map(Path::to_path_buf)];
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::env::join_paths(first.into_iter().chain(std::env::split_paths(&path)))?;
+        let path = std::env::join_paths(first.into_iter().flatten().chain(std::env::split_paths(&path)))?;
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).kill_on_drop(true).current_dir(self.notebooks());
         command.env(MARK, self.folder.path()).env("PATH", path);

@@ -6,11 +6,13 @@
 
 mod driver;
 mod home;
+mod listener;
 mod notebook;
 mod page;
 
 pub use driver::Driver;
 pub use home::Home;
+pub use listener::Listener;
 pub use notebook::notebook;
 pub use page::{Key, Window};
 

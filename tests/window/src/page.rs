@@ -66,8 +66,10 @@ impl Window {
     /// When it does not appear.
     pub async fn find(&self, selector: &str) -> Result<Element> {
         let wait = self.driver.client().wait().at_most(PATIENCE);
-        let found = wait.for_element(Locator::Css(selector)).await;
-        found.with_context(|| format!("no {selector} appeared"))
+        match wait.for_element(Locator::Css(selector)).await {
+            Ok(element) => Ok(element),
+            Err(_) => Err(self.given_up(format!("no {selector} appeared")).await),
+        }
     }
 
     /// Waits until the text of an element satisfies a condition, and returns the text.
@@ -81,7 +83,9 @@ impl Window {
             if condition(&text) {
                 return Ok(text);
             }
-            anyhow::ensure!(started.elapsed() < PATIENCE, "{selector} never came to it, and reads {text:?}");
+            if started.elapsed() > PATIENCE {
+                return Err(self.given_up(format!("{selector} never came to it, and reads {text:?}")).await);
+            }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -139,6 +143,50 @@ impl Window {
     /// When the script throws.
     pub async fn evaluate(&self, script: &str) -> Result<serde_json::Value> {
         self.driver.client().execute(script, Vec::new()).await.context("the script failed")
+    }
+
+    /// Runs a script that calls its last argument with the result.
+    ///
+    /// # Errors
+    /// When the script throws or never calls it.
+    pub async fn evaluate_later(&self, script: &str) -> Result<serde_json::Value> {
+        self.driver.client().execute_async(script, Vec::new()).await.context("the script failed")
+    }
+
+    /// Runs a script again and again until its value satisfies a condition, and returns the value.
+    ///
+    /// # Errors
+    /// When it never does; the error holds the last value.
+    pub async fn evaluates_to(
+        &self,
+        script: &str,
+        condition: impl Fn(&serde_json::Value) -> bool,
+    ) -> Result<serde_json::Value> {
+        let started = tokio::time::Instant::now();
+        loop {
+            let value = self.evaluate(script).await?;
+            if condition(&value) {
+                return Ok(value);
+            }
+            if started.elapsed() > PATIENCE {
+                return Err(self.given_up(format!("{script} never came to it, and gives {value}")).await);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// An error, with a picture of the page beside it where the gate keeps such.
+    async fn given_up(&self, what: String) -> anyhow::Error {
+        let error = anyhow::anyhow!(what);
+        let (Ok(folder), Ok(picture)) = (given("SANDBOOK_TEST_PICTURES"), self.picture().await) else {
+            return error;
+        };
+        let test = std::thread::current().name().unwrap_or("window").replace("::", "-");
+        let file = folder.join(format!("{test}.png"));
+        match std::fs::write(&file, picture) {
+            Ok(()) => error.context(format!("the page is to be seen in {}", file.display())),
+            Err(_) => error,
+        }
     }
 
     /// A picture of the page, as PNG.
