@@ -5,7 +5,7 @@
 //! rounds.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper that fails fails its test")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,19 @@ fn rounds() -> usize {
     if std::env::var_os("SANDBOOK_TEST_LONG").is_some() { 200 } else { 12 }
 }
 
+/// Kills a writer of `test` again and again and hands the folder and the last acknowledged number to `look`. Every few
+/// rounds begin with an empty folder, or most of the time would go into reading the same again.
+fn kill_again_and_again(test: &str, look: impl Fn(&Path, usize)) {
+    let mut folder = tempfile::tempdir().unwrap();
+    for round in 0..rounds() {
+        if round % 6 == 0 {
+            folder = tempfile::tempdir().unwrap();
+        }
+        let last = flood_and_kill(test, folder.path());
+        look(folder.path(), last);
+    }
+}
+
 /// Killed when dropped, whatever the test does.
 struct Writer(Child);
 
@@ -40,7 +53,7 @@ impl Drop for Writer {
 
 /// Runs `test` in another process as a writer, kills it after a random time, and returns the last number that it
 /// acknowledged.
-fn flood_and_kill(test: &str, folder: &Path) -> Option<usize> {
+fn flood_and_kill(test: &str, folder: &Path) -> usize {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(WRITER, folder)
@@ -52,13 +65,13 @@ fn flood_and_kill(test: &str, folder: &Path) -> Option<usize> {
     let mut lines = BufReader::new(writer.0.stdout.take().unwrap()).lines();
     let number = |line: String| line.strip_prefix("acknowledged ").map(|number| number.parse().unwrap());
     // The writer is at work once it has acknowledged something.
-    let mut last: Option<usize> = lines.by_ref().find_map(|line| number(line.unwrap()));
-    assert!(last.is_some(), "the writer ended by itself");
+    let first: Option<usize> = lines.by_ref().find_map(|line| number(line.unwrap()));
+    let mut last = first.expect("the writer ended by itself");
     std::thread::scope(|scope| {
         let acknowledged = scope.spawn(|| lines.map_while(Result::ok).filter_map(number).last());
         std::thread::sleep(Duration::from_micros(rand::rng().random_range(0..60_000)));
         writer.0.kill().unwrap();
-        last = acknowledged.join().unwrap().or(last);
+        last = acknowledged.join().unwrap().unwrap_or(last);
     });
     last
 }
@@ -137,12 +150,10 @@ fn no_edit_is_lost_or_doubled_when_killed_in_edits_and_saves() {
             }
         }
     }
-    let folder = tempfile::tempdir().unwrap();
-    for _ in 0..rounds() {
-        let last = flood_and_kill("no_edit_is_lost_or_doubled_when_killed_in_edits_and_saves", folder.path());
-        let edits = open_document(folder.path(), &synchroniser).edits;
-        assert!(edits > last.unwrap(), "{last:?} was acknowledged, {edits} are there");
-    }
+    kill_again_and_again("no_edit_is_lost_or_doubled_when_killed_in_edits_and_saves", |folder, last| {
+        let edits = open_document(folder, &synchroniser).edits;
+        assert!(edits > last, "{last} was acknowledged, {edits} are there");
+    });
 }
 
 #[test]
@@ -172,13 +183,11 @@ fn no_output_is_lost_when_killed_in_a_flood() {
             acknowledge(number);
         }
     }
-    let folder = tempfile::tempdir().unwrap();
-    for _ in 0..rounds() {
-        let last = flood_and_kill("no_output_is_lost_when_killed_in_a_flood", folder.path());
-        let logs = Logs::open(folder.path(), Limits::default(), &synchroniser).unwrap();
+    kill_again_and_again("no_output_is_lost_when_killed_in_a_flood", |folder, last| {
+        let logs = Logs::open(folder, Limits::default(), &synchroniser).unwrap();
         let count = count(&logs);
-        assert!(count > last.unwrap(), "{last:?} was acknowledged, {count} are there");
-    }
+        assert!(count > last, "{last} was acknowledged, {count} are there");
+    });
 }
 
 #[test]
@@ -193,16 +202,14 @@ fn no_payload_is_lost_when_killed_while_it_is_brought() {
             acknowledge(number);
         }
     }
-    let folder = tempfile::tempdir().unwrap();
-    for _ in 0..rounds() {
-        let last = flood_and_kill("no_payload_is_lost_when_killed_while_it_is_brought", folder.path());
-        let blobs = Blobs::open(folder.path(), &synchroniser).unwrap();
-        for number in 0..=last.unwrap() {
+    kill_again_and_again("no_payload_is_lost_when_killed_while_it_is_brought", |folder, last| {
+        let blobs = Blobs::open(folder, &synchroniser).unwrap();
+        for number in 0..=last {
             let payload = payload(number);
             assert_eq!(blobs.read(Digest::of(&payload)).unwrap(), payload);
         }
-        assert!(blobs.references(Digest::of(&payload(last.unwrap()))).unwrap() > 0);
-    }
+        assert!(blobs.references(Digest::of(&payload(last))).unwrap() > 0);
+    });
 }
 
 #[test]
@@ -228,11 +235,8 @@ fn no_record_is_lost_when_killed_while_it_is_made() {
             acknowledge(number);
         }
     }
-    let folder = tempfile::tempdir().unwrap();
-    for _ in 0..rounds() {
-        let last = flood_and_kill("no_record_is_lost_when_killed_while_it_is_made", folder.path());
-        let records = open(folder.path());
-        let count = records.living_sandboxes().unwrap().len();
-        assert!(count > last.unwrap(), "{last:?} was acknowledged, {count} are there");
-    }
+    kill_again_and_again("no_record_is_lost_when_killed_while_it_is_made", |folder, last| {
+        let count = open(folder).living_sandboxes().unwrap().len();
+        assert!(count > last, "{last} was acknowledged, {count} are there");
+    });
 }
