@@ -195,7 +195,7 @@ fn a_million_lines_take_little_more_than_their_text() {
     stream.as_bytes().chunks(100_000).for_each(|chunk| text.push(chunk));
     let took = started.elapsed();
     assert_eq!(text.total_lines(), 1_000_000);
-    assert!(text.allocated_bytes() * 10 < stream.len() * 13, "{} bytes", text.allocated_bytes());
+    assert!(text.allocated_bytes() * 100 < stream.len() * 105, "{} bytes", text.allocated_bytes());
     assert_eq!(text.line(654_321), Some("0654321 a line of thirty bytes"));
     assert_eq!(text.lines(999_990..2_000_000).count(), 10);
     // A release build takes 0.05 s, a debug build less than 1 s; the bound is for a busy machine.

@@ -381,3 +381,16 @@ fn checking_reports_the_problems_of_all_three_files() {
     let files: Vec<_> = check(&folders).unwrap().into_iter().map(|problem| problem.file).collect();
     assert_eq!(files, [folders.settings_file(), folders.connections_file(), folders.policies_file()]);
 }
+
+#[test]
+fn the_documentation_shows_every_setting_and_variable() {
+    let page = include_str!("../../../../docs/configuration.md");
+    for schema in [&SETTINGS, &POLICIES] {
+        let text = SettingsFile::defaults(Path::new(""), schema).document();
+        assert!(page.contains(&text), "docs/configuration.md should have:\n{text}");
+    }
+    for (name, holds) in crate::folders::ENVIRONMENT {
+        let documented = page.lines().any(|line| line.contains(name) && line.contains(holds));
+        assert!(documented, "docs/configuration.md should say that {name} moves {holds}");
+    }
+}
