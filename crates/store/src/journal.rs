@@ -191,16 +191,14 @@ impl Journal {
         Ok(())
     }
 
-    /// Ends a foreign change: what was recovered is forgotten, and edits are based on the file as it is, or as it was
-    /// just saved, with the digest `base`. Recovered operations that were taken over must be appended again.
+    /// Forgets all operations: edits are based on the file as it is, with the digest `base`. This ends a foreign change,
+    /// and takes over somebody else's content. Recovered operations that were taken over must be appended again.
     pub fn resolve(&mut self, base: Digest) -> Result<()> {
-        let foreign = std::mem::take(&mut self.older);
         self.base_on(base)?;
-        // The new generation is the last, so it wins over those if the process dies here.
-        for path in foreign {
+        // The new generation is the last, so it wins over the others if the process dies here.
+        for path in self.older.drain(..) {
             reading::remove(&path)?;
         }
-        self.older.clear();
         Ok(())
     }
 

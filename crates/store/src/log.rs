@@ -100,19 +100,17 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Keeps logs in `folder`, which is made if it is missing.
+    /// Keeps logs in `folder`, which is made if it is missing. What lies there already counts towards the total only
+    /// after [`Logs::collect`], which looks at every execution; so that a start need not wait for it.
     pub fn open(folder: &Path, limits: Limits, synchroniser: &Arc<Synchroniser>) -> Result<Self> {
         create_private_folder(folder)?;
-        let logs = Self {
+        Ok(Self {
             folder: folder.to_owned(),
             limits,
             synchroniser: Arc::clone(synchroniser),
             total: Arc::default(),
             open: Mutex::default(),
-        };
-        let total = logs.stored()?.iter().map(|stored| stored.bytes).sum();
-        logs.total.store(total, Ordering::Relaxed);
-        Ok(logs)
+        })
     }
 
     /// Begins the log of an execution, or goes on with one that a crash or a restart left.
@@ -142,26 +140,32 @@ impl Logs {
         self.folder_of(execution).is_ok_and(|folder| folder.is_dir())
     }
 
-    /// Bytes of all logs together.
+    /// Bytes of all logs together, as far as they are known: see [`Logs::open`].
     pub fn total_bytes(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
     }
 
     /// Removes the log of an execution.
     pub fn remove(&self, execution: &str) -> Result<()> {
-        let folder = self.folder_of(execution)?;
-        if folder.is_dir() {
-            let bytes = segment::total_size(&folder)?;
-            fs::remove_dir_all(&folder).map_err(|source| Error::io(&folder, source))?;
-            let _ = self.total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |total| {
-                Some(total.saturating_sub(bytes))
-            });
-        }
+        let removed = self.delete(execution)?;
+        let less = |total: u64| Some(total.saturating_sub(removed));
+        let _ = self.total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         Ok(())
     }
 
-    /// Removes what is older than the limit, then the oldest until the total fits. What is being written and what
-    /// `kept` names stays.
+    /// Deletes the folder of an execution and returns its size in bytes.
+    fn delete(&self, execution: &str) -> Result<u64> {
+        let folder = self.folder_of(execution)?;
+        if !folder.is_dir() {
+            return Ok(0);
+        }
+        let bytes = segment::total_size(&folder)?;
+        fs::remove_dir_all(&folder).map_err(|source| Error::io(&folder, source))?;
+        Ok(bytes)
+    }
+
+    /// Removes what is older than the limit, then the oldest until the total fits, and counts what is left. What is
+    /// being written and what `kept` names stays. For a thread in the background, after the start and once a day.
     pub fn collect(&self, now: SystemTime, kept: &HashSet<String>) -> Result<Collected> {
         let mut stored = self.stored()?;
         stored.sort_by_key(|stored| stored.modified);
@@ -175,11 +179,12 @@ impl Logs {
             if is_open || is_wanted || kept.contains(&stored.execution) {
                 continue;
             }
-            self.remove(&stored.execution)?;
+            self.delete(&stored.execution)?;
             total -= stored.bytes;
             collected.executions += 1;
             collected.bytes += stored.bytes;
         }
+        self.total.store(total, Ordering::Relaxed);
         Ok(collected)
     }
 

@@ -193,3 +193,56 @@ pub(crate) fn sync_path(path: &Path) -> Result<()> {
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touched(synchroniser: &Synchroniser) -> Arc<SyncedFile> {
+        let file = synchroniser.watch(tempfile::tempfile().unwrap(), PathBuf::from("a"));
+        file.touch();
+        assert!(file.is_queued.load(Ordering::Acquire));
+        file
+    }
+
+    #[test]
+    fn what_was_written_is_on_its_way_to_the_disk_soon_and_again_after_the_next_write() {
+        let synchroniser = Synchroniser::start().unwrap();
+        let file = touched(&synchroniser);
+        for _ in 0..2 {
+            let wait = std::time::Instant::now();
+            while file.is_queued.load(Ordering::Acquire) {
+                assert!(wait.elapsed() < INTERVAL * 20, "it was never synchronised");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            file.touch();
+        }
+    }
+
+    #[test]
+    fn flushing_and_ending_wait_for_all_that_was_written() {
+        let synchroniser = Synchroniser::start().unwrap();
+        let file = touched(&synchroniser);
+        synchroniser.flush();
+        assert!(!file.is_queued.load(Ordering::Acquire));
+        let file = touched(&synchroniser);
+        drop(synchroniser);
+        assert!(!file.is_queued.load(Ordering::Acquire));
+        // A file that outlives it is still written, and can still be waited for.
+        file.touch();
+        file.sync().unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_failure_in_the_background_is_reported_once_to_the_next_who_writes() {
+        let synchroniser = Synchroniser::start().unwrap();
+        // A socket can't be synchronised.
+        let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let file = synchroniser.watch(File::from(std::os::fd::OwnedFd::from(socket)), PathBuf::from("a"));
+        file.touch();
+        synchroniser.flush();
+        assert!(file.check().is_err());
+        assert!(file.check().is_ok());
+    }
+}

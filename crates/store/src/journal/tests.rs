@@ -145,6 +145,19 @@ fn a_change_by_someone_else_keeps_everything_until_it_is_decided() {
 }
 
 #[test]
+fn what_was_given_up_for_somebody_elses_content_never_comes_back() {
+    let place = Place::new();
+    let (mut journal, _) = place.open("mine");
+    journal.append(b"one").unwrap();
+    journal.resolve(digest("theirs")).unwrap();
+    journal.append(b"two").unwrap();
+    drop(journal);
+    assert_eq!(place.files().len(), 1);
+    assert_eq!(texts(&place.open("theirs").1), ["two"]);
+    assert!(place.open("mine").1.is_foreign);
+}
+
+#[test]
 fn documents_do_not_mix_and_are_listed_by_name() {
     let place = Place::new();
     let journals = place.journals();
