@@ -3,6 +3,8 @@
 //! A transport is one future that reads and writes at once, in one task: what arrives goes straight from the socket to
 //! `deliver`, with no queue in between that a slow reader could fill.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +31,10 @@ pub enum Link {
     Reconnecting {
         /// How many attempts have failed since it was lost.
         attempt: u32,
+        /// How long until the next attempt.
+        pause: Duration,
+        /// Whether it was noticed by silence, so that the server may not have noticed and may not replay.
+        silent: bool,
         /// What happened.
         reason: String,
     },

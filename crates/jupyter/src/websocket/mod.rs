@@ -12,7 +12,7 @@ mod dial;
 mod replay;
 mod watched;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, future::BoxFuture};
@@ -39,13 +39,19 @@ pub struct WebSocket {
     target: Target,
     session: SessionId,
     line: Line,
+    retry: Arc<Notify>,
 }
 
 impl WebSocket {
     /// Opens the WebSocket once; an error here is the answer, nothing is tried again.
     pub async fn connect(target: Target, session: SessionId) -> Result<Self> {
         let line = target.dial(&session, true).await?;
-        Ok(Self { target, session, line })
+        Ok(Self { target, session, line, retry: Arc::default() })
+    }
+
+    /// Notify it to make the next attempt to reconnect at once.
+    pub fn retry(&self) -> Arc<Notify> {
+        self.retry.clone()
     }
 
     /// Whether the v1 framing was agreed on.
@@ -65,19 +71,22 @@ impl Transport for WebSocket {
         mut deliver: Deliver,
         stop: CancellationToken,
     ) -> BoxFuture<'static, End> {
-        let Self { target, session, mut line } = *self;
+        let Self { target, session, mut line, retry } = *self;
         Box::pin(async move {
             let mut delivered = Delivered::default();
             loop {
                 let v1 = line.v1;
                 deliver(Incoming::Link(Link::Connected));
                 let lost = carry(line, &mut outgoing, &mut deliver, &mut delivered, &stop).await;
-                let reason = match lost {
+                let (reason, silent) = match lost {
                     Lost::Stopped => return End::Stopped,
-                    Lost::Because(reason) => reason,
+                    Lost::Because(reason) => (reason, false),
+                    Lost::Silent => ("the server has not answered for 12 s".to_owned(), true),
                 };
                 delivered.connection_ended();
-                line = match redial(&target, &session, v1, reason, &mut deliver, &stop).await {
+                let mut redial =
+                    Redial { target: &target, session: &session, v1, reason, silent, retry: &retry };
+                line = match redial.run(&mut deliver, &stop).await {
                     Ok(line) => line,
                     Err(end) => return end,
                 };
@@ -88,37 +97,52 @@ impl Transport for WebSocket {
 
 enum Lost {
     Stopped,
+    Silent,
     Because(String),
 }
 
-/// Tries without end; only the server's word or a stop ends it.
-async fn redial(
-    target: &Target,
-    session: &SessionId,
+/// Reconnecting.
+struct Redial<'a> {
+    target: &'a Target,
+    session: &'a SessionId,
     v1: bool,
-    mut reason: String,
-    deliver: &mut Deliver,
-    stop: &CancellationToken,
-) -> std::result::Result<Line, End> {
-    for attempt in 0_u32.. {
-        deliver(Incoming::Link(Link::Reconnecting { attempt, reason: reason.clone() }));
-        let pause = backoff::pause(attempt, rand::random());
-        let dial = async {
-            tokio::time::sleep(pause).await;
-            target.dial(session, v1).await
-        };
-        let dialled = tokio::select! {
-            dialled = dial => dialled,
-            () = stop.cancelled() => return Err(End::Stopped),
-        };
-        match dialled {
-            Ok(line) => return Ok(line),
-            Err(Error::KernelGone) => return Err(End::KernelGone),
-            Err(Error::Refused { status }) => return Err(End::Refused(status)),
-            Err(error) => reason = error.to_string(),
+    reason: String,
+    silent: bool,
+    retry: &'a Notify,
+}
+
+impl Redial<'_> {
+    /// Tries without end; only the server's word or a stop ends it.
+    async fn run(
+        &mut self,
+        deliver: &mut Deliver,
+        stop: &CancellationToken,
+    ) -> std::result::Result<Line, End> {
+        for attempt in 0_u32.. {
+            let pause = backoff::pause(attempt, rand::random());
+            let (reason, silent) = (self.reason.clone(), self.silent);
+            deliver(Incoming::Link(Link::Reconnecting { attempt, pause, silent, reason }));
+            let dialled = tokio::select! {
+                dialled = self.dial_after(pause) => dialled,
+                () = stop.cancelled() => return Err(End::Stopped),
+            };
+            match dialled {
+                Ok(line) => return Ok(line),
+                Err(Error::KernelGone) => return Err(End::KernelGone),
+                Err(Error::Refused { status }) => return Err(End::Refused(status)),
+                Err(error) => self.reason = error.to_string(),
+            }
         }
+        Err(End::Stopped)
     }
-    Err(End::Stopped)
+
+    async fn dial_after(&self, pause: Duration) -> Result<Line> {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = self.retry.notified() => {}
+        }
+        self.target.dial(self.session, self.v1).await
+    }
 }
 
 /// Carries messages over one open connection until it is lost.
@@ -174,7 +198,7 @@ async fn carry(
     let lost = tokio::select! {
         reason = read => Lost::Because(reason),
         reason = write => reason.map_or(Lost::Stopped, Lost::Because),
-        () = silence(&arrived, &ask) => Lost::Because("the server has not answered for 12 s".into()),
+        () = silence(&arrived, &ask) => Lost::Silent,
         () = stop.cancelled() => Lost::Stopped,
     };
     if matches!(lost, Lost::Stopped)
