@@ -86,7 +86,7 @@ impl KernelSpec {
 
     /// The kernelspec of an interpreter that has ipykernel, whether or not one is installed.
     pub fn of_python(python: &Path) -> Self {
-        let words = ["-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"];
+        let words = ["-m", "ipykernel_launcher", "-f", "{connection_file}"];
         let argv =
             std::iter::once(python.to_string_lossy().into_owned()).chain(words.map(str::to_owned)).collect();
         Self {

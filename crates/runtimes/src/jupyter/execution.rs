@@ -1,0 +1,204 @@
+//! One execution: its messages become events, its time limit is kept, its input is passed on.
+
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use sandbook_jupyter::{ExecutionEnd, ExecutionEvent, KernelClient, Link, Message};
+use sandbook_sandbox::{DeathCause, End, Event, EventKind, SandboxError};
+use secrecy::SecretString;
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+
+use super::{sandbox::Inner, translate::Translator};
+
+/// How long code that was interrupted for its time limit may take to end before its outcome is told without it.
+const AFTER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a dead kernel's process may take to tell why.
+const CAUSE_PATIENCE: Duration = Duration::from_millis(700);
+
+/// What a running execution works with.
+pub(super) struct Run {
+    /// Weak: code that runs must not keep a sandbox alive that everybody has dropped.
+    pub(super) inner: Weak<Inner>,
+    pub(super) client: KernelClient,
+    pub(super) death: Option<watch::Receiver<Option<DeathCause>>>,
+    pub(super) execution: sandbook_jupyter::Execution,
+    pub(super) events: mpsc::UnboundedSender<Event>,
+    pub(super) input: mpsc::UnboundedReceiver<SecretString>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) restart_after: Option<Duration>,
+    /// Counts the interrupts that were asked for here.
+    pub(super) interrupts: Arc<AtomicU64>,
+}
+
+/// Which limit comes next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    None,
+    Timeout,
+    /// It was interrupted for its time limit.
+    Restart,
+    /// The outcome is told without its end.
+    Outcome,
+}
+
+impl Run {
+    /// Carries the execution to its end and beyond, until its connection ends or nobody listens.
+    pub(super) async fn carry(mut self) {
+        let mut translator = Translator::default();
+        let interrupts_before = self.interrupts.load(Ordering::SeqCst);
+        let mut limit = if self.timeout.is_some() { Limit::Timeout } else { Limit::None };
+        let mut deadline = self.timeout.map(|timeout| Instant::now() + timeout);
+        let mut link = self.client.link();
+        let mut away: Option<(Instant, bool)> = None;
+        let mut prompt: Option<Message> = None;
+        let mut timed_out = false;
+        let mut told = false;
+        loop {
+            let event = tokio::select! {
+                event = self.execution.next() => event,
+                () = sleep_until(deadline) => {
+                    timed_out = true;
+                    (limit, deadline) = self.limit_reached(limit);
+                    if limit == Limit::None && !told {
+                        told = true;
+                        self.tell(false, EventKind::End(End { timed_out, ..translator.end(false) }));
+                    }
+                    continue;
+                }
+                Some(value) = self.input.recv() => {
+                    if let Some(message) = prompt.take()
+                        && let Err(error) = self.client.reply_input(&message, value)
+                    {
+                        tracing::warn!(%error, "an answer to the kernel's question was not sent");
+                    }
+                    continue;
+                }
+                changed = link.changed() => {
+                    if changed.is_ok() {
+                        let state = link.borrow_and_update().clone();
+                        self.note_gap(&state, &mut away, told);
+                    } else {
+                        // the connection is over; its last events follow
+                        link = never_changes();
+                    }
+                    continue;
+                }
+            };
+            match event {
+                None => break,
+                Some(ExecutionEvent::Ended(end)) => {
+                    if !told {
+                        let asked = self.interrupts.load(Ordering::SeqCst) > interrupts_before;
+                        let of_kernel = End { timed_out, ..translator.end(asked && !timed_out) };
+                        let end = self.end(end, of_kernel).await;
+                        self.tell(false, EventKind::End(end));
+                    }
+                    break;
+                }
+                Some(event) => {
+                    if let ExecutionEvent::InputRequest(message) = &event {
+                        prompt = Some(message.clone());
+                    }
+                    for kind in translator.events(&event) {
+                        self.tell(told, kind);
+                    }
+                }
+            }
+        }
+    }
+
+    fn tell(&self, late: bool, kind: EventKind) {
+        // whoever dropped the execution does not want to know
+        drop(self.events.send(Event { at: SystemTime::now(), late, kind }));
+    }
+
+    /// What to do at a limit, and the next one.
+    fn limit_reached(&self, limit: Limit) -> (Limit, Option<Instant>) {
+        let after = |limit, pause| (limit, Some(Instant::now() + pause));
+        match limit {
+            Limit::Timeout => {
+                if let Some(inner) = self.inner.upgrade() {
+                    tokio::spawn(async move { inner.interrupt_for_timeout().await });
+                }
+                match self.restart_after {
+                    Some(grace) => after(Limit::Restart, grace),
+                    None => after(Limit::Outcome, AFTER_TIMEOUT),
+                }
+            }
+            Limit::Restart => {
+                if let Some(inner) = self.inner.upgrade() {
+                    tokio::spawn(inner.restart_for_timeout());
+                }
+                after(Limit::Outcome, AFTER_TIMEOUT)
+            }
+            Limit::Outcome | Limit::None => (Limit::None, None),
+        }
+    }
+
+    fn note_gap(&self, link: &Link, away: &mut Option<(Instant, bool)>, late: bool) {
+        match link {
+            Link::Reconnecting { silent, .. } => {
+                *away = Some(away.map_or((Instant::now(), *silent), |away| away));
+            }
+            Link::Connected => {
+                if let Some((since, silent)) = away.take() {
+                    let away_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    self.tell(late, EventKind::Gap { away_ms, replayed: !silent });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    async fn end(&mut self, end: ExecutionEnd, of_kernel: End) -> End {
+        let infrastructure = match end {
+            ExecutionEnd::Complete => return of_kernel,
+            // our own restart, because the time was up
+            ExecutionEnd::Restarted | ExecutionEnd::Died if of_kernel.timed_out && self.is_restarting() => return of_kernel,
+            ExecutionEnd::Restarted => SandboxError::Died { cause: "it was restarted".into() },
+            ExecutionEnd::Died if self.is_restarting() => SandboxError::Died { cause: "it was restarted".into() },
+            ExecutionEnd::Died => SandboxError::Died { cause: self.cause().await.to_string() },
+            ExecutionEnd::Lost { seen: true } => SandboxError::Disconnected {
+                detail: "the connection was away and the end of this run was not told afterwards; it has ended in the kernel".into(),
+            },
+            ExecutionEnd::Lost { seen: false } => SandboxError::Disconnected {
+                detail: "the connection was lost before the kernel answered; this code may not have run".into(),
+            },
+            ExecutionEnd::Disconnected(end) => SandboxError::Disconnected { detail: end.to_string() },
+        };
+        End { infrastructure: Some(infrastructure), ..of_kernel }
+    }
+
+    fn is_restarting(&self) -> bool {
+        self.inner.upgrade().is_some_and(|inner| inner.is_restarting())
+    }
+
+    async fn cause(&mut self) -> DeathCause {
+        let Some(death) = &mut self.death else { return DeathCause::NotReported };
+        let told = tokio::time::timeout(CAUSE_PATIENCE, death.wait_for(Option::is_some)).await;
+        told.ok()
+            .and_then(|told| told.ok().and_then(|cause| cause.clone()))
+            .unwrap_or(DeathCause::NotReported)
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A receiver whose sender is kept for ever, so that it neither changes nor ends.
+fn never_changes() -> watch::Receiver<Link> {
+    static QUIET: std::sync::OnceLock<watch::Sender<Link>> = std::sync::OnceLock::new();
+    QUIET.get_or_init(|| watch::Sender::new(Link::Connecting)).subscribe()
+}

@@ -1,0 +1,357 @@
+//! A kernel started on this computer, spoken to over its own sockets.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use sandbook_jupyter::{ConnectionInfo, KernelClient, SessionId, ZeroMq, kernelspec::InterruptMode};
+use sandbook_sandbox::{BoxFuture, DeathCause, SandboxError, StopChoice, StopReport};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    host::{Connected, Host},
+    kernels::LocalKernel,
+    settings::Handle,
+};
+use crate::supervise::{Child, Exit, Launch};
+
+const READY_PATIENCE: Duration = Duration::from_mins(1);
+/// How long a kernel has to end itself before a restart kills it.
+const RESTART_GRACE: Duration = Duration::from_secs(2);
+/// Unix sockets have paths of at most 107 bytes (103 on macOS); ours end with `/k-1`.
+const LONGEST_RUN_FOLDER: usize = 96;
+
+/// How to start a kernel, again and again.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub(super) kernel: LocalKernel,
+    pub(super) working_directory: Option<PathBuf>,
+    pub(super) environment: BTreeMap<String, String>,
+    /// Where run folders are made; 0700.
+    pub(super) run_folder: PathBuf,
+    pub(super) supervisor: Option<Vec<OsString>>,
+}
+
+/// A started kernel.
+struct Running {
+    child: Child,
+    connection_file: PathBuf,
+    /// Removed when the kernel is let go.
+    folder: RunFolder,
+}
+
+/// Keeps a kernel of this computer.
+pub(super) struct LocalHost {
+    plan: Plan,
+    running: tokio::sync::Mutex<Option<Running>>,
+    connection_file: Mutex<PathBuf>,
+}
+
+/// A folder with a kernel's connection file and sockets, removed on drop unless the kernel survives.
+struct RunFolder {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl RunFolder {
+    fn make(parent: &Path) -> std::io::Result<Self> {
+        let id = Uuid::new_v4().simple().to_string();
+        let path = parent.join(id.get(..8).unwrap_or(&id));
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path)?;
+        Ok(Self { path, keep: false })
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        if !self.keep {
+            drop(fs::remove_dir_all(&self.path));
+        }
+    }
+}
+
+impl Plan {
+    /// Starts the kernel and connects; gives up, and stops it again, when cancelled.
+    pub(super) async fn start(
+        self,
+        cancel: &CancellationToken,
+    ) -> Result<(LocalHost, Connected), SandboxError> {
+        let (running, connected) = self.launch(cancel).await?;
+        let connection_file = Mutex::new(running.connection_file.clone());
+        Ok((LocalHost { plan: self, running: Some(running).into(), connection_file }, connected))
+    }
+
+    async fn launch(&self, cancel: &CancellationToken) -> Result<(Running, Connected), SandboxError> {
+        let what = || self.kernel.spec.display_name.clone();
+        let failed = |detail: String| SandboxError::StartFailed { what: what(), detail };
+        let folder = RunFolder::make(&self.run_folder)
+            .map_err(|error| failed(format!("{}: {error}", self.run_folder.display())))?;
+        let name = &self.kernel.spec.name;
+        let over_ipc = cfg!(unix)
+            && self.kernel.spec.is_ipykernel()
+            && folder.path.as_os_str().len() <= LONGEST_RUN_FOLDER;
+        let info = if over_ipc {
+            ConnectionInfo::ipc(&folder.path, name)
+        } else {
+            ConnectionInfo::tcp(name).map_err(|error| failed(error.to_string()))?
+        };
+        let connection_file = folder.path.join("kernel.json");
+        info.write(&connection_file).map_err(|error| failed(error.to_string()))?;
+        let launch = Launch {
+            words: self.kernel.spec.command(&connection_file),
+            working_directory: self.working_directory.clone(),
+            environment: self.environment(),
+            without: Vec::new(),
+            supervisor: self.supervisor.clone(),
+        };
+        let child = Child::start(launch).await.map_err(|error| failed(error.to_string()))?;
+        let (client, log) = KernelClient::start(ZeroMq::new(info, SessionId::random()));
+        let died = tokio::select! {
+            ready = client.ready(READY_PATIENCE) => match ready {
+                Ok(_) => None,
+                Err(error) if child.wait_for(Duration::from_millis(500)).await.is_none() => {
+                    client.stop();
+                    return Err(failed(error.to_string()));
+                }
+                Err(_) => Some(child.wait().await),
+            },
+            exit = child.wait() => Some(exit),
+            () = cancel.cancelled() => {
+                client.stop();
+                return Err(SandboxError::Cancelled);
+            }
+        };
+        if let Some(exit) = died {
+            client.stop();
+            // what it wrote last is read in another task
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            return Err(failed(format!(
+                "it ended at once ({}). It said: {}",
+                cause(exit),
+                last_lines(&child.last_words())
+            )));
+        }
+        let connected = Connected { client, log, retry: None, death: Some(death_of(&child)) };
+        Ok((Running { child, connection_file, folder }, connected))
+    }
+
+    /// The kernelspec's variables, ours, and the interpreter's folder first on the `PATH`, as if it were activated.
+    fn environment(&self) -> BTreeMap<String, OsString> {
+        let outer = |name: &str| std::env::var(name).ok();
+        let of_spec = self.kernel.spec.environment(outer).into_iter();
+        let mut environment: BTreeMap<String, OsString> =
+            of_spec.map(|(name, value)| (name, value.into())).collect();
+        if let Some(python) = &self.kernel.python
+            && let Some(programs) = python.program.parent()
+        {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = std::iter::once(programs.to_owned()).chain(std::env::split_paths(&path));
+            if let Ok(path) = std::env::join_paths(folders) {
+                environment.insert("PATH".into(), path);
+            }
+            if python.prefix.join("pyvenv.cfg").is_file() {
+                environment.insert("VIRTUAL_ENV".into(), python.prefix.clone().into());
+            }
+        }
+        environment.extend(self.environment.iter().map(|(name, value)| (name.clone(), value.into())));
+        environment
+    }
+}
+
+/// The last lines of what a program said.
+fn last_lines(words: &str) -> String {
+    const SHOWN: usize = 8;
+    let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
+    if lines.is_empty() { "nothing".into() } else { lines[lines.len().saturating_sub(SHOWN)..].join("\n") }
+}
+
+fn cause(exit: Exit) -> DeathCause {
+    match exit {
+        Exit { signal: Some(signal), .. } => DeathCause::Signal(signal),
+        Exit { code: Some(code), .. } => DeathCause::ExitCode(code),
+        Exit { .. } => DeathCause::NotReported,
+    }
+}
+
+/// The cause of a child's death, once it has died.
+fn death_of(child: &Child) -> watch::Receiver<Option<DeathCause>> {
+    let mut exit = child.exit();
+    let (sender, receiver) = watch::channel(None);
+    tokio::spawn(async move {
+        let exit = exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
+        if let Some(peak) = exit.and_then(|exit| exit.peak_memory) {
+            tracing::info!(peak_memory = peak, "a kernel has ended");
+        }
+        sender.send_replace(exit.map(cause));
+    });
+    receiver
+}
+
+impl LocalHost {
+    async fn end(running: &Running, client: &KernelClient, restart: bool, grace: Duration) -> StopReport {
+        if running.child.wait_for(Duration::ZERO).await.is_some() {
+            return StopReport::WasGone;
+        }
+        let asked = async {
+            drop(client.shutdown(restart).await);
+            running.child.wait().await
+        };
+        if tokio::time::timeout(grace, asked).await.is_ok() {
+            // what it started goes with it
+            running.child.kill();
+            return StopReport::Ended;
+        }
+        running.child.kill();
+        running.child.wait().await;
+        StopReport::Killed
+    }
+}
+
+impl Host for LocalHost {
+    fn interrupt<'a>(&'a self, client: &'a KernelClient) -> BoxFuture<'a, Result<(), SandboxError>> {
+        Box::pin(async move {
+            let by_message = self.plan.kernel.spec.interrupt == InterruptMode::Message;
+            let by_signal = !by_message
+                && self.running.lock().await.as_ref().is_some_and(|running| running.child.interrupt());
+            if by_signal {
+                return Ok(());
+            }
+            client.interrupt().await.map_err(|error| SandboxError::Failed(error.to_string()))
+        })
+    }
+
+    fn restart<'a>(
+        &'a self,
+        client: &'a KernelClient,
+    ) -> BoxFuture<'a, Result<Option<Connected>, SandboxError>> {
+        Box::pin(async move {
+            let mut slot = self.running.lock().await;
+            if let Some(running) = slot.take() {
+                Self::end(&running, client, true, RESTART_GRACE).await;
+            }
+            let (running, connected) = self.plan.launch(&CancellationToken::new()).await?;
+            self.connection_file
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone_from(&running.connection_file);
+            *slot = Some(running);
+            Ok(Some(connected))
+        })
+    }
+
+    fn stop<'a>(
+        &'a self,
+        client: &'a KernelClient,
+        choice: StopChoice,
+        grace: Duration,
+    ) -> BoxFuture<'a, Result<StopReport, SandboxError>> {
+        Box::pin(async move {
+            let mut slot = self.running.lock().await;
+            let Some(mut running) = slot.take() else { return Ok(StopReport::WasGone) };
+            if choice == StopChoice::Keep {
+                running.child.let_survive().await;
+                running.folder.keep = true;
+                return Ok(StopReport::LeftRunning);
+            }
+            Ok(Self::end(&running, client, false, grace).await)
+        })
+    }
+
+    fn exists(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { true })
+    }
+
+    fn handle(&self) -> Handle {
+        let connection_file = self.connection_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Handle::Local { connection_file }
+    }
+}
+
+/// Keeps a kernel of this computer that somebody else started, or that survived an earlier owner: there is no process
+/// to watch, only its sockets.
+pub(super) struct JoinedHost {
+    connection_file: PathBuf,
+}
+
+impl JoinedHost {
+    /// Joins the kernel of a connection file.
+    pub(super) async fn join(connection_file: PathBuf) -> Result<(Self, Connected, String), SandboxError> {
+        let gone = || SandboxError::Gone { what: format!("the kernel of {}", connection_file.display()) };
+        let info = ConnectionInfo::read(&connection_file).map_err(|_| gone())?;
+        let name = info.kernel_name.clone();
+        let (client, log) = KernelClient::start(ZeroMq::new(info, SessionId::random()));
+        let mut link = client.link();
+        let connected = link.wait_for(|link| *link != sandbook_jupyter::Link::Connecting);
+        let connected =
+            tokio::time::timeout(Duration::from_secs(3), connected).await.is_ok_and(|link| link.is_ok());
+        if !connected || *client.link().borrow() != sandbook_jupyter::Link::Connected {
+            client.stop();
+            return Err(gone());
+        }
+        Ok((Self { connection_file }, Connected { client, log, retry: None, death: None }, name))
+    }
+}
+
+impl Host for JoinedHost {
+    fn interrupt<'a>(&'a self, client: &'a KernelClient) -> BoxFuture<'a, Result<(), SandboxError>> {
+        Box::pin(
+            async move { client.interrupt().await.map_err(|error| SandboxError::Failed(error.to_string())) },
+        )
+    }
+
+    fn restart<'a>(&'a self, _: &'a KernelClient) -> BoxFuture<'a, Result<Option<Connected>, SandboxError>> {
+        let reason =
+            "This kernel was joined by its connection file, so only whoever started it can restart it.";
+        Box::pin(async { Err(SandboxError::Unsupported { reason: reason.into() }) })
+    }
+
+    fn stop<'a>(
+        &'a self,
+        client: &'a KernelClient,
+        choice: StopChoice,
+        grace: Duration,
+    ) -> BoxFuture<'a, Result<StopReport, SandboxError>> {
+        Box::pin(async move {
+            if choice != StopChoice::ShutDown {
+                return Ok(StopReport::LeftRunning);
+            }
+            let mut link = client.link();
+            let ended = async {
+                drop(client.shutdown(false).await);
+                link.wait_for(|link| matches!(link, sandbook_jupyter::Link::Ended(_))).await.is_ok()
+            };
+            match tokio::time::timeout(grace, ended).await {
+                Ok(_) => Ok(StopReport::Ended),
+                Err(_) => Err(SandboxError::TimedOut { what: "the kernel's end".into(), limit: grace }),
+            }
+        })
+    }
+
+    fn exists(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { true })
+    }
+
+    fn handle(&self) -> Handle {
+        Handle::Local { connection_file: self.connection_file.clone() }
+    }
+}
+
+/// Makes the folder for run folders, for its owner only.
+pub(super) fn make_private(folder: &Path) -> Result<(), SandboxError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|error| SandboxError::Failed(format!("{}: {error}", folder.display())))
+}

@@ -1,0 +1,502 @@
+//! What a pasted text means.
+//!
+//! People paste what they have: the line a server printed, an address bar, `jupyter server list`, a channels URL from a
+//! browser's tools, the fields of another program's settings. The address is cut down to the server, the token is taken
+//! out of it, and nothing that shows the result shows the token. Pure: nothing is looked up or connected to.
+
+use sandbook_sandbox::SecretUrl;
+use secrecy::SecretString;
+use serde_json::Value;
+use url::Url;
+
+/// Which runtime an address belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// Any Jupyter server.
+    Jupyter,
+    /// A Google Colab runtime's proxy.
+    Colab,
+    /// A Kaggle session's proxy.
+    Kaggle,
+}
+
+impl Provider {
+    /// The name of its runtime.
+    pub const fn runtime(self) -> &'static str {
+        match self {
+            Self::Jupyter => "jupyter",
+            Self::Colab => "colab",
+            Self::Kaggle => "kaggle",
+        }
+    }
+}
+
+/// What a pasted text is.
+#[derive(Debug, Clone)]
+pub struct Recognised {
+    /// Whose it is.
+    pub provider: Provider,
+    /// The server with its base path, which ends with a slash. Free of the token, but a path may hold a secret.
+    pub server: SecretUrl,
+    /// The token, taken out of the address.
+    pub token: Option<SecretString>,
+    /// The kernel that the address names.
+    pub kernel_id: Option<String>,
+    /// The notebook that the address names, relative to the server's root.
+    pub notebook: Option<String>,
+    /// The address as it was pasted, with every secret as `***`.
+    pub display_url: String,
+}
+
+impl Recognised {
+    /// Whether there was a secret in it.
+    pub fn has_secret(&self) -> bool {
+        self.token.is_some() || self.server.has_secret()
+    }
+
+    /// Whether a token would travel unencrypted to another machine.
+    pub fn is_plain_http_elsewhere(&self) -> bool {
+        let url = self.server.expose();
+        url.scheme() == "http" && !is_loopback(url)
+    }
+}
+
+/// Whether an address is this computer.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => {
+            name.eq_ignore_ascii_case("localhost") || name.ends_with(".localhost")
+        }
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// Why a pasted text is nothing that can be connected to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct NotRecognised {
+    /// Stable: `not_a_url`, `not_a_server_url` or `hub_page`.
+    pub code: &'static str,
+    /// What it is, without quoting a secret.
+    pub message: String,
+    /// What to paste instead.
+    pub hint: &'static str,
+}
+
+const NOT_A_URL: NotRecognised = NotRecognised {
+    code: "not_a_url",
+    message: String::new(),
+    hint: "Paste the line that the server printed, such as http://localhost:8888/lab?token=…",
+};
+
+/// First path segments of the pages of Jupyter's front ends; what stands before them is the base path.
+const PAGES: &[&str] = &[
+    "lab",
+    "tree",
+    "notebooks",
+    "edit",
+    "view",
+    "files",
+    "terminals",
+    "consoles",
+    "doc",
+    "api",
+    "nbclassic",
+    "retro",
+    "voila",
+    "login",
+    "logout",
+    "kernelspecs",
+    "nbconvert",
+];
+
+/// Recognises a pasted text.
+pub fn parse_pasted(text: &str) -> Result<Recognised, NotRecognised> {
+    let text = text.trim().trim_matches(['"', '\'', '<', '>', '`']).trim();
+    if let Some(fields) = Fields::read(text) {
+        return fields.recognise();
+    }
+    let address = find_address(text)
+        .ok_or_else(|| NotRecognised { message: "This is no address of a server.".into(), ..NOT_A_URL })?;
+    recognise(&address, None)
+}
+
+/// The first address in a text: with a scheme anywhere, else a lone `host:port`.
+fn find_address(text: &str) -> Option<Url> {
+    let words = || text.split(|c: char| c.is_whitespace() || "\"'<>`|".contains(c));
+    let with_scheme = words().filter_map(|word| {
+        let lower = word.to_ascii_lowercase();
+        let start = ["https://", "http://", "wss://", "ws://"]
+            .iter()
+            .filter_map(|scheme| lower.find(scheme))
+            .min()?;
+        let word = word.get(start..)?.trim_end_matches([',', ';', ')', ']', '.']);
+        Url::parse(word).ok().filter(Url::has_host)
+    });
+    let usable: Vec<Url> = with_scheme.collect();
+    // Servers print a file: address and a host name first; the loopback one always works.
+    let best = usable.iter().find(|url| is_loopback(url)).or(usable.first());
+    best.cloned().or_else(|| without_scheme(text))
+}
+
+fn without_scheme(text: &str) -> Option<Url> {
+    if text.contains(char::is_whitespace) || text.contains("://") || text.starts_with(['/', '.', '~', '\\']) {
+        return None;
+    }
+    let host = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
+            (name, Some(port))
+        }
+        _ => (host, None),
+    };
+    let has_query = text.contains("token=");
+    let plausible =
+        port.is_some() || name.eq_ignore_ascii_case("localhost") || has_query && name.contains('.');
+    if !plausible || name.is_empty() || name.contains(['@', ' ']) {
+        return None;
+    }
+    let scheme = if port == Some("443") { "https" } else { "http" };
+    Url::parse(&format!("{scheme}://{text}")).ok().filter(Url::has_host)
+}
+
+fn recognise(pasted: &Url, given_token: Option<String>) -> Result<Recognised, NotRecognised> {
+    let display_url = SecretUrl::new(pasted.clone()).masked();
+    let mut server = pasted.clone();
+    let scheme = match pasted.scheme() {
+        "ws" => "http",
+        "wss" => "https",
+        other => other,
+    };
+    if server.set_scheme(scheme).is_err() || !matches!(scheme, "http" | "https") {
+        return Err(NotRecognised { message: format!("{scheme}: is no address of a server."), ..NOT_A_URL });
+    }
+    let provider = provider(pasted);
+    let token = given_token.or_else(|| token_of(pasted, provider)).filter(|token| !token.is_empty());
+    let segments: Vec<&str> = pasted.path().split('/').filter(|segment| !segment.is_empty()).collect();
+    let base = base_length(&segments);
+    if segments.get(base) == Some(&"hub") && base == 0 {
+        return Err(NotRecognised {
+            code: "hub_page",
+            message: "This is a page of a JupyterHub, not of a server on it.".into(),
+            hint: "Start your server there, then paste its address: it has /user/ and your name in it.",
+        });
+    }
+    let (base_segments, page) = segments.split_at(base);
+    let path: String = base_segments.iter().flat_map(|segment| ["/", segment]).chain(["/"]).collect();
+    server.set_path(&path);
+    server.set_query(None);
+    server.set_fragment(None);
+    let kernel_id = match page {
+        ["api", "kernels", id, ..] => Some((*id).to_owned()),
+        _ => None,
+    };
+    Ok(Recognised {
+        provider,
+        server: SecretUrl::new(server),
+        token: token.map(SecretString::from),
+        kernel_id,
+        notebook: notebook_of(page),
+        display_url,
+    })
+}
+
+fn provider(url: &Url) -> Provider {
+    let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
+    let is_in = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
+    let has_colab_token = url.query_pairs().any(|(name, _)| name == "colab-runtime-proxy-token");
+    if has_colab_token || is_in("colab.dev") {
+        Provider::Colab
+    } else if is_in("jupyter-proxy.kaggle.net") {
+        Provider::Kaggle
+    } else {
+        Provider::Jupyter
+    }
+}
+
+fn token_of(url: &Url, provider: Provider) -> Option<String> {
+    let name = if provider == Provider::Colab { "colab-runtime-proxy-token" } else { "token" };
+    let in_query = url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+    in_query.or_else(|| {
+        let fragment = url.fragment().unwrap_or_default();
+        let mut pairs = url::form_urlencoded::parse(fragment.as_bytes());
+        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    })
+}
+
+/// How many leading segments belong to the server: up to the first page, but a user of a Hub may be called `lab`.
+fn base_length(segments: &[&str]) -> usize {
+    let start = if segments.first() == Some(&"user") { 2.min(segments.len()) } else { 0 };
+    if segments.first() == Some(&"hub") {
+        return 0;
+    }
+    let page = (start..segments.len()).find(|&index| match segments[index] {
+        "api" => matches!(
+            segments.get(index + 1),
+            None | Some(&("kernels" | "sessions" | "status" | "contents" | "kernelspecs"))
+        ),
+        segment => PAGES.contains(&segment),
+    });
+    page.unwrap_or(segments.len())
+}
+
+#[allow(clippy::unnested_or_patterns, clippy::match_same_arms, clippy::manual_let_else)] // one front end a line
+fn notebook_of(page: &[&str]) -> Option<String> {
+    let path = match page {
+        ["lab", "workspaces", _, "tree", path @ ..] => path,
+        ["lab" | "doc" | "retro" | "nbclassic", "tree" | "notebooks", path @ ..] => path,
+        ["notebooks" | "tree", path @ ..] => path,
+        _ => return None,
+    };
+    let path = path.join("/");
+    let path = percent_decoded(&path);
+    path.to_ascii_lowercase().ends_with(".ipynb").then_some(path)
+}
+
+fn percent_decoded(text: &str) -> String {
+    // form decoding also turns + into a space, which a path means literally
+    let guarded = format!("p={}", text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D"));
+    let decoded = url::form_urlencoded::parse(guarded.as_bytes()).next().map(|(_, value)| value.into_owned());
+    decoded.unwrap_or_else(|| text.to_owned())
+}
+
+/// The fields of another program's settings, as AutoGen's `JupyterConnectionInfo`.
+#[derive(Default)]
+struct Fields {
+    host: Option<String>,
+    port: Option<u16>,
+    https: bool,
+    token: Option<String>,
+}
+
+impl Fields {
+    /// From JSON, from `name=value` in a constructor call, or from `name: value` lines. `None` unless there is a host.
+    fn read(text: &str) -> Option<Self> {
+        let mut fields = Self::default();
+        if let Ok(Value::Object(object)) = serde_json::from_str(text) {
+            for (name, value) in object {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                fields.set(&name, &value);
+            }
+        } else {
+            let inner = text
+                .split_once('(')
+                .and_then(|(_, rest)| rest.rsplit_once(')'))
+                .map_or(text, |(inner, _)| inner);
+            let inner = inner.trim().trim_start_matches('{').trim_end_matches('}');
+            for pair in inner.split([',', '\n', ';']) {
+                let (name, value) = pair.split_once(['=', ':'])?;
+                fields.set(name, value);
+            }
+        }
+        fields.host.is_some().then_some(fields)
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        let clean = |text: &str| text.trim().trim_matches(['"', '\'']).trim().to_owned();
+        let value = clean(value);
+        if value.is_empty() || value == "None" || value == "null" {
+            return;
+        }
+        match clean(name).to_ascii_lowercase().as_str() {
+            "host" | "hostname" | "ip" => self.host = Some(value),
+            "port" => self.port = value.parse().ok(),
+            "https" | "use_https" | "secure" | "ssl" => {
+                self.https = matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes");
+            }
+            "token" => self.token = Some(value),
+            _ => {}
+        }
+    }
+
+    fn recognise(self) -> Result<Recognised, NotRecognised> {
+        let host = self.host.unwrap_or_default();
+        let scheme = if self.https { "https" } else { "http" };
+        let host = if host.contains("://") { host } else { format!("{scheme}://{host}") };
+        let not_a_host = || NotRecognised { message: "The field `host` holds no host.".into(), ..NOT_A_URL };
+        let mut url = Url::parse(&host).ok().filter(Url::has_host).ok_or_else(not_a_host)?;
+        if self.port.is_some() && url.set_port(self.port).is_err() {
+            return Err(not_a_host());
+        }
+        recognise(&url, self.token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    /// Pasted text; server, token, kernel or notebook.
+    const RECOGNISED: &[(&str, &str, Option<&str>, Option<&str>)] = &[
+        ("http://h:8888/?token=T", "http://h:8888/", Some("T"), None),
+        ("http://h:8888?token=T", "http://h:8888/", Some("T"), None),
+        ("  http://h:8888/lab?token=T \n", "http://h:8888/", Some("T"), None),
+        ("http://h:8888/lab/tree/x.ipynb?token=T", "http://h:8888/", Some("T"), Some("x.ipynb")),
+        (
+            "http://h:8888/lab/workspaces/auto-1/tree/a%20b/x+1.ipynb",
+            "http://h:8888/",
+            None,
+            Some("a b/x+1.ipynb"),
+        ),
+        ("http://h:8888/tree?token=T", "http://h:8888/", Some("T"), None),
+        ("http://h:8888/tree/", "http://h:8888/", None, None),
+        ("http://h:8888/notebooks/dir/x.ipynb?token=T", "http://h:8888/", Some("T"), Some("dir/x.ipynb")),
+        ("http://h:8888/doc/tree/x.ipynb", "http://h:8888/", None, Some("x.ipynb")),
+        ("http://h:8888/nbclassic/notebooks/x.ipynb", "http://h:8888/", None, Some("x.ipynb")),
+        ("http://h:8888/base/path/lab?token=T&x=1", "http://h:8888/base/path/", Some("T"), None),
+        ("http://h:8888/base/path", "http://h:8888/base/path/", None, None),
+        ("https://hub.org/user/me/", "https://hub.org/user/me/", None, None),
+        (
+            "https://hub.org/user/lab/lab/tree/x.ipynb?token=T",
+            "https://hub.org/user/lab/",
+            Some("T"),
+            Some("x.ipynb"),
+        ),
+        ("https://hub.org/user/me/named/tree?token=T", "https://hub.org/user/me/named/", Some("T"), None),
+        ("https://h/http/lab", "https://h/http/", None, None),
+        ("HTTP://H:8888/lab", "http://h:8888/", None, None),
+        ("localhost:8888/?token=T", "http://localhost:8888/", Some("T"), None),
+        ("localhost", "http://localhost/", None, None),
+        ("127.0.0.1:8888", "http://127.0.0.1:8888/", None, None),
+        ("[::1]:8888/lab", "http://[::1]:8888/", None, None),
+        ("jupyter.example.org:443/lab", "https://jupyter.example.org/", None, None),
+        ("example.org/lab?token=T", "http://example.org/", Some("T"), None),
+        ("http://h:8888/#token=T", "http://h:8888/", Some("T"), None),
+        ("http://h:8888/lab?token=a%2Bb%26", "http://h:8888/", Some("a+b&"), None),
+        ("http://h:8888/lab?token=", "http://h:8888/", None, None),
+        ("\"http://h:8888/lab?token=T\"", "http://h:8888/", Some("T"), None),
+        ("<http://h:8888/lab?token=T>", "http://h:8888/", Some("T"), None),
+        ("http://localhost:8888/?token=T :: /home/me", "http://localhost:8888/", Some("T"), None),
+        (
+            "[I 2026-11-29 ServerApp] http://box:8888/lab?token=T\n[I ServerApp]     http://127.0.0.1:8888/lab?token=T",
+            "http://127.0.0.1:8888/",
+            Some("T"),
+            None,
+        ),
+        (
+            "To access the server, open this file in a browser:\n  file:///root/x.html\nOr copy and paste one of these URLs:\n  http://box:8888/tree?token=T",
+            "http://box:8888/",
+            Some("T"),
+            None,
+        ),
+        ("See (http://h:8888/lab?token=T).", "http://h:8888/", Some("T"), None),
+        (
+            "ws://h:8888/api/kernels/0f-1/channels?session_id=s&token=T",
+            "http://h:8888/",
+            Some("T"),
+            Some("0f-1"),
+        ),
+        ("wss://h/user/me/api/kernels/k1/channels", "https://h/user/me/", None, Some("k1")),
+        ("http://h:8888/api/kernels/k1", "http://h:8888/", None, Some("k1")),
+        ("http://h:8888/api/", "http://h:8888/", None, None),
+        ("http://h:8888/api/v2/lab", "http://h:8888/api/v2/", None, None),
+        (
+            r#"{"host": "h", "use_https": true, "port": 8888, "token": "T"}"#,
+            "https://h:8888/",
+            Some("T"),
+            None,
+        ),
+        (r#"{"host": "http://h", "port": null, "token": null}"#, "http://h/", None, None),
+        (
+            "JupyterConnectionInfo(host='h', use_https=False, port=8888, token='T')",
+            "http://h:8888/",
+            Some("T"),
+            None,
+        ),
+        ("host: h\nport: 8888\nhttps: yes\ntoken: T", "https://h:8888/", Some("T"), None),
+        (
+            "wss://8080-m-s.us.colab.dev/api/kernels/k1/channels?session_id=s&colab-runtime-proxy-token=T",
+            "https://8080-m-s.us.colab.dev/",
+            Some("T"),
+            Some("k1"),
+        ),
+    ];
+
+    #[test]
+    fn every_form_that_people_paste_is_recognised() {
+        for (text, server, token, named) in RECOGNISED {
+            let recognised = parse_pasted(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(recognised.server.expose().as_str(), *server, "{text}");
+            assert_eq!(recognised.token.as_ref().map(ExposeSecret::expose_secret), *token, "{text}");
+            let found = recognised.kernel_id.as_deref().or(recognised.notebook.as_deref());
+            assert_eq!(found, *named, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused_with_a_code() {
+        let cases = [
+            ("", "not_a_url"),
+            ("hello", "not_a_url"),
+            ("print(1)", "not_a_url"),
+            ("/home/me/x.ipynb", "not_a_url"),
+            ("x.ipynb", "not_a_url"),
+            ("file:///home/me/x.html", "not_a_url"),
+            ("ftp://h/x", "not_a_url"),
+            ("http://", "not_a_url"),
+            ("a = 1", "not_a_url"),
+            ("https://hub.org/hub/user-redirect/lab?token=T", "hub_page"),
+            ("https://hub.org/hub/spawn", "hub_page"),
+        ];
+        for (text, code) in cases {
+            assert_eq!(parse_pasted(text).err().map(|error| error.code), Some(code), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_kaggle_address_keeps_its_secret_path_and_never_shows_it() {
+        let secret = format!("eyJhbGciOiJkaXIifQ..{}.x", "Ab9-_".repeat(30));
+        let text = format!(
+            "wss://kkb-production.jupyter-proxy.kaggle.net/k/1234/{secret}/proxy/api/kernels/k1/channels?session_id=s"
+        );
+        let recognised = parse_pasted(&text).unwrap();
+        assert_eq!(recognised.provider, Provider::Kaggle);
+        assert!(recognised.has_secret() && recognised.token.is_none());
+        assert_eq!(recognised.kernel_id.as_deref(), Some("k1"));
+        let expected = format!("https://kkb-production.jupyter-proxy.kaggle.net/k/1234/{secret}/proxy/");
+        assert_eq!(recognised.server.expose().as_str(), expected);
+        assert!(!format!("{recognised:?}").contains(&secret));
+    }
+
+    #[test]
+    fn nothing_that_is_shown_holds_the_token() {
+        for (text, _, token, _) in RECOGNISED {
+            let (Some(token), Ok(recognised)) = (token, parse_pasted(&text.replace("=T", "=s3cr3t"))) else {
+                continue;
+            };
+            let shown = format!("{recognised:?} {} {}", recognised.display_url, recognised.server);
+            assert!(!shown.contains("s3cr3t") && *token != "s3cr3t", "{shown}");
+        }
+    }
+
+    #[test]
+    fn plain_http_is_told_only_of_other_machines() {
+        let plain = |text| parse_pasted(text).unwrap().is_plain_http_elsewhere();
+        assert!(plain("http://box:8888") && plain("http://192.168.0.2:8888"));
+        assert!(
+            !plain("http://localhost:8888")
+                && !plain("http://127.0.0.1:1")
+                && !plain("http://[::1]:1")
+                && !plain("https://box")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "\\PC{0,200}") {
+            drop(parse_pasted(&text));
+        }
+
+        #[test]
+        fn any_address_is_survived_and_its_server_ends_with_a_slash(path in "[a-z/.%0-9]{0,40}", query in "[a-z=&%]{0,20}") {
+            if let Ok(recognised) = parse_pasted(&format!("http://h:1/{path}?{query}")) {
+                prop_assert!(recognised.server.expose().path().ends_with('/'));
+            }
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! The HTTP side of a Jupyter server.
+//!
+//! One request where one is enough: a refused token ends the matter. Redirects are not followed, so a login page is
+//! seen as what it is, and a token never travels to another host.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use reqwest::{Method, StatusCode, header};
+use sandbook_jupyter::{Credential, Target};
+use sandbook_sandbox::{SandboxError, SecretUrl};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{settings::ServerSettings, tls::Trust};
+
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// Starting a kernel can take a while; everything else is quick.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A server that can be asked.
+#[derive(Clone)]
+pub(super) struct Server {
+    url: Url,
+    address: String,
+    token: Option<SecretString>,
+    token_in_query: bool,
+    http: reqwest::Client,
+    trust: Trust,
+}
+
+/// A kernel as a server describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct KernelModel {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) state: String,
+    pub(super) connections: Option<u32>,
+    pub(super) last_activity: Option<SystemTime>,
+}
+
+/// A kernelspec as a server describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerKernelSpec {
+    /// Its name.
+    pub name: String,
+    /// What a person sees.
+    pub display_name: String,
+    /// As `python`.
+    pub language: String,
+    /// Whether the server takes it when none is named.
+    pub default: bool,
+}
+
+impl Server {
+    pub(super) fn new(settings: &ServerSettings, token: Option<SecretString>) -> Result<Self, SandboxError> {
+        let bad = |reason: String| SandboxError::Setting { setting: "url".into(), reason };
+        if !matches!(settings.url.scheme(), "http" | "https") || !settings.url.has_host() {
+            return Err(bad("it is no http or https address".into()));
+        }
+        let trust = Trust::new(settings.trusted_certificate.as_deref());
+        let mut builder = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_PATIENCE)
+            .timeout(PATIENCE)
+            .tcp_nodelay(true);
+        if settings.url.scheme() == "https" {
+            builder = builder.tls_backend_preconfigured((*trust.config()?).clone());
+        }
+        Ok(Self {
+            address: SecretUrl::new(settings.url.clone()).masked(),
+            url: settings.url.clone(),
+            token: token.filter(|token| !token.expose_secret().is_empty()),
+            token_in_query: settings.token_in_query,
+            http: builder.build().map_err(|error| SandboxError::Failed(error.without_url().to_string()))?,
+            trust,
+        })
+    }
+
+    /// The address, masked.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Where a kernel's WebSocket is.
+    pub(super) fn target(&self, kernel_id: &str) -> Result<Target, SandboxError> {
+        let credential = match &self.token {
+            None => Credential::None,
+            Some(token) if self.token_in_query => {
+                Credential::Query { name: "token".into(), value: token.clone() }
+            }
+            Some(token) => Credential::Header(token.clone()),
+        };
+        let tls: Option<Arc<_>> =
+            if self.url.scheme() == "https" { Some(self.trust.config()?) } else { None };
+        Ok(Target {
+            server: self.url.clone(),
+            kernel_id: kernel_id.to_owned(),
+            credential,
+            headers: Vec::new(),
+            tls,
+        })
+    }
+
+    /// Starts a kernel; `folder` is relative to the server's root.
+    pub(super) async fn start_kernel(
+        &self,
+        name: Option<&str>,
+        folder: Option<&str>,
+    ) -> Result<KernelModel, SandboxError> {
+        let mut body = json!({});
+        if let Some(name) = name {
+            body["name"] = name.into();
+        }
+        if let Some(folder) = folder {
+            body["path"] = folder.into();
+        }
+        let (status, answer) = self.call(Method::POST, &["kernels"], Some(&body)).await?;
+        if !status.is_success() {
+            let what = name.map_or_else(|| "the kernel".to_owned(), |name| format!("the kernel {name}"));
+            return Err(SandboxError::StartFailed { what, detail: said(status, &answer) });
+        }
+        KernelModel::read(&answer).ok_or_else(|| self.wrong_peer("its answer names no kernel"))
+    }
+
+    pub(super) async fn kernel(&self, id: &str) -> Result<KernelModel, SandboxError> {
+        let answer = self.of_kernel(Method::GET, id, &[]).await?;
+        KernelModel::read(&answer).ok_or_else(|| self.wrong_peer("its answer names no kernel"))
+    }
+
+    pub(super) async fn interrupt(&self, id: &str) -> Result<(), SandboxError> {
+        self.of_kernel(Method::POST, id, &["interrupt"]).await.map(drop)
+    }
+
+    pub(super) async fn restart(&self, id: &str) -> Result<(), SandboxError> {
+        self.of_kernel(Method::POST, id, &["restart"]).await.map(drop)
+    }
+
+    /// Shuts a kernel down; one that is gone already is [`SandboxError::Gone`].
+    pub(super) async fn remove(&self, id: &str) -> Result<(), SandboxError> {
+        self.of_kernel(Method::DELETE, id, &[]).await.map(drop)
+    }
+
+    async fn of_kernel(&self, method: Method, id: &str, action: &[&str]) -> Result<Value, SandboxError> {
+        let path: Vec<&str> = ["kernels", id].iter().chain(action).copied().collect();
+        let body = (method == Method::POST).then(|| json!({}));
+        match self.call(method, &path, body.as_ref()).await? {
+            (StatusCode::NOT_FOUND, _) => Err(SandboxError::Gone { what: format!("the kernel {id}") }),
+            (status, answer) if status.is_success() => Ok(answer),
+            (status, answer) => {
+                Err(SandboxError::Failed(format!("{} answered: {}", self.address, said(status, &answer))))
+            }
+        }
+    }
+
+    /// The kernels that run there. A Kernel Gateway tells only when it was started so.
+    pub(super) async fn kernels(&self) -> Result<Vec<KernelModel>, SandboxError> {
+        let (status, answer) = self.send(Method::GET, &["kernels"], None).await?;
+        // A gateway answers a wrong token with 401, and names a reason with 403.
+        if status == StatusCode::FORBIDDEN && answer.get("reason").is_some_and(Value::is_string) {
+            let reason = "This Kernel Gateway does not list its kernels (it was started without list_kernels). Starting one works.";
+            return Err(SandboxError::Unsupported { reason: reason.into() });
+        }
+        self.check(status)?;
+        let list = answer.as_array().ok_or_else(|| self.wrong_peer(&said(status, &answer)))?;
+        Ok(list.iter().filter_map(KernelModel::read).collect())
+    }
+
+    /// Which document each kernel runs for, where the server tells.
+    pub(super) async fn documents(&self) -> Vec<(String, String)> {
+        let Ok((_, Value::Array(sessions))) = self.call(Method::GET, &["sessions"], None).await else {
+            return Vec::new();
+        };
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let read = |session: &Value| Some((text(session.pointer("/kernel/id"))?, text(session.get("path"))?));
+        sessions.iter().filter_map(read).collect()
+    }
+
+    /// The kernels that it can start. Also the way to find out, in one request, whether server and token are right.
+    pub(super) async fn kernelspecs(&self) -> Result<Vec<ServerKernelSpec>, SandboxError> {
+        let (status, answer) = self.call(Method::GET, &["kernelspecs"], None).await?;
+        let specs = answer.get("kernelspecs").and_then(Value::as_object);
+        let specs = specs.ok_or_else(|| self.wrong_peer(&said(status, &answer)))?;
+        let default = answer.get("default").and_then(Value::as_str).unwrap_or_default();
+        let text = |spec: &Value, name: &str| {
+            spec.pointer(&format!("/spec/{name}")).and_then(Value::as_str).map(str::to_owned)
+        };
+        let read = |(name, spec): (&String, &Value)| ServerKernelSpec {
+            display_name: text(spec, "display_name").unwrap_or_else(|| name.clone()),
+            language: text(spec, "language").unwrap_or_default(),
+            default: name == default,
+            name: name.clone(),
+        };
+        Ok(specs.iter().map(read).collect())
+    }
+
+    async fn call(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: Option<&Value>,
+    ) -> Result<(StatusCode, Value), SandboxError> {
+        let (status, answer) = self.send(method, path, body).await?;
+        self.check(status)?;
+        Ok((status, answer))
+    }
+
+    fn check(&self, status: StatusCode) -> Result<(), SandboxError> {
+        let address = self.address.clone();
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if self.token.is_none() => {
+                Err(SandboxError::CredentialMissing { address })
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                Err(SandboxError::Refused { address, status: status.as_u16() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: Option<&Value>,
+    ) -> Result<(StatusCode, Value), SandboxError> {
+        let mut url = self.url.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().push("api").extend(path);
+        }
+        let mut request = self.http.request(method, url);
+        if let Some(token) = &self.token {
+            let mut value = header::HeaderValue::from_str(&format!("token {}", token.expose_secret()))
+                .map_err(|_| SandboxError::Setting {
+                    setting: "token".into(),
+                    reason: "it has characters that no token has".into(),
+                })?;
+            value.set_sensitive(true);
+            request = request.header(header::AUTHORIZATION, value);
+        }
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let response = request.send().await.map_err(|error| self.explain(error))?;
+        let status = response.status();
+        if status.is_redirection() {
+            return Err(self.redirected(response.headers().get(header::LOCATION)));
+        }
+        let bytes = response.bytes().await.map_err(|error| self.explain(error))?;
+        if bytes.is_empty() && status.is_success() {
+            return Ok((status, Value::Null));
+        }
+        let known_answer = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        match serde_json::from_slice(&bytes) {
+            Ok(answer) => Ok((status, answer)),
+            Err(_) if known_answer => Ok((status, Value::Null)),
+            Err(_) => Err(self.wrong_peer(&not_json(status, &bytes))),
+        }
+    }
+
+    fn redirected(&self, location: Option<&header::HeaderValue>) -> SandboxError {
+        let location = location.and_then(|location| location.to_str().ok()).unwrap_or_default();
+        if location.contains("login") || location.contains("oauth") {
+            return match &self.token {
+                None => SandboxError::CredentialMissing { address: self.address.clone() },
+                Some(_) => self.wrong_peer("it leads to a login page, so it takes no token here"),
+            };
+        }
+        let to = Url::parse(location)
+            .map_or_else(|_| "another page".to_owned(), |url| SecretUrl::new(url).masked());
+        self.wrong_peer(&format!("it leads to {to}"))
+    }
+
+    fn wrong_peer(&self, detail: &str) -> SandboxError {
+        SandboxError::WrongPeer {
+            address: self.address.clone(),
+            expected: "a Jupyter server".into(),
+            detail: detail.to_owned(),
+        }
+    }
+
+    fn explain(&self, error: reqwest::Error) -> SandboxError {
+        let error = error.without_url();
+        if error.is_timeout() && !error.is_connect() {
+            return SandboxError::TimedOut { what: self.address.clone(), limit: PATIENCE };
+        }
+        let mut detail = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(inner) = cause {
+            detail = inner.to_string();
+            if let Some(tls) = tls_error(inner) {
+                return self
+                    .certificate(&tls.to_string(), matches!(tls, rustls::Error::InvalidCertificate(_)));
+            }
+            cause = inner.source();
+        }
+        SandboxError::Unreachable { address: self.address.clone(), detail }
+    }
+
+    /// What a failed TLS handshake means.
+    pub(super) fn certificate(&self, detail: &str, of_certificate: bool) -> SandboxError {
+        let address = self.address.clone();
+        if of_certificate {
+            return SandboxError::Certificate {
+                address,
+                detail: detail.to_owned(),
+                fingerprint: self.trust.seen(),
+            };
+        }
+        SandboxError::Unreachable { address, detail: format!("no secure connection: {detail}") }
+    }
+
+    /// What a failed WebSocket means.
+    pub(super) fn explain_socket(&self, error: sandbook_jupyter::Error, kernel_id: &str) -> SandboxError {
+        use sandbook_jupyter::Error;
+        let address = self.address.clone();
+        match error {
+            Error::Refused { .. } if self.token.is_none() => SandboxError::CredentialMissing { address },
+            Error::Refused { status } => SandboxError::Refused { address, status },
+            Error::KernelGone => SandboxError::Gone { what: format!("the kernel {kernel_id}") },
+            Error::Unreachable { reason, .. } => SandboxError::Unreachable { address, detail: reason },
+            Error::Tls { reason, .. } => self.certificate(&reason, self.trust.seen().is_some()),
+            Error::TimedOut { after, .. } => SandboxError::TimedOut { what: address, limit: after },
+            Error::NotAWebSocket { status } => self.wrong_peer(&format!("its kernel's WebSocket answered HTTP {status}; a proxy in between may not let WebSockets pass")),
+            other => SandboxError::Failed(other.to_string()),
+        }
+    }
+}
+
+fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
+    let through_io = || error.downcast_ref::<std::io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>();
+    error.downcast_ref::<rustls::Error>().or_else(through_io)
+}
+
+/// A server's own words for what went wrong.
+fn said(status: StatusCode, answer: &Value) -> String {
+    let text = |name| answer.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    text("message")
+        .or(text("reason"))
+        .map_or_else(|| format!("HTTP {status}"), |message| format!("HTTP {}: {message}", status.as_u16()))
+}
+
+fn not_json(status: StatusCode, bytes: &[u8]) -> String {
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(512)]).to_lowercase();
+    if start.contains("<html") || start.contains("<!doctype html") {
+        return format!(
+            "a web page came (HTTP {}), perhaps a login page or another base path",
+            status.as_u16()
+        );
+    }
+    format!("HTTP {} without JSON", status.as_u16())
+}
+
+fn read_time(text: &str) -> Option<SystemTime> {
+    let time = text.parse::<jiff::Timestamp>().ok()?;
+    Some(SystemTime::UNIX_EPOCH + Duration::from_millis(time.as_millisecond().try_into().ok()?))
+}
+
+impl KernelModel {
+    fn read(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(Self {
+            id: text("id")?,
+            name: text("name").unwrap_or_default(),
+            state: text("execution_state").unwrap_or_else(|| "unknown".into()),
+            connections: value
+                .get("connections")
+                .and_then(Value::as_u64)
+                .and_then(|count| count.try_into().ok()),
+            last_activity: text("last_activity").as_deref().and_then(read_time),
+        })
+    }
+}

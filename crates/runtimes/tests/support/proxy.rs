@@ -1,0 +1,90 @@
+//! A TCP proxy whose line can be cut, stalled and mended.
+#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Bytes pass.
+    Open,
+    /// Connections are reset, new ones too.
+    Cut,
+    /// Connections stay, but no byte passes.
+    Stalled,
+}
+
+pub struct Proxy {
+    pub url: url::Url,
+    line: watch::Sender<Line>,
+    accepted: Arc<AtomicUsize>,
+}
+
+impl Proxy {
+    /// In front of `server`.
+    pub async fn start(server: &url::Url) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut url = server.clone();
+        url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
+        let (line, to_watch) = watch::channel(Line::Open);
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let (count, port) = (accepted.clone(), server.port().unwrap());
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(carry(near, port, to_watch.clone()));
+            }
+        });
+        Self { url, line, accepted }
+    }
+
+    pub fn set(&self, line: Line) {
+        self.line.send_replace(line);
+    }
+
+    pub fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::SeqCst)
+    }
+}
+
+async fn carry(near: TcpStream, port: u16, mut line: watch::Receiver<Line>) {
+    near.set_nodelay(true).unwrap();
+    near.set_zero_linger().ok();
+    if *line.borrow() == Line::Cut {
+        return;
+    }
+    let Ok(far) = TcpStream::connect(("127.0.0.1", port)).await else { return };
+    far.set_nodelay(true).unwrap();
+    far.set_zero_linger().ok();
+    let (near_read, near_write) = near.into_split();
+    let (far_read, far_write) = far.into_split();
+    tokio::select! {
+        () = pump(near_read, far_write, line.clone()) => {}
+        () = pump(far_read, near_write, line.clone()) => {}
+        _ = line.wait_for(|line| *line == Line::Cut) => {}
+    }
+}
+
+async fn pump(
+    mut from: tokio::net::tcp::OwnedReadHalf,
+    mut to: tokio::net::tcp::OwnedWriteHalf,
+    mut line: watch::Receiver<Line>,
+) {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
+        if line.wait_for(|line| *line != Line::Stalled).await.is_err()
+            || to.write_all(&buffer[..n]).await.is_err()
+        {
+            return;
+        }
+    }
+}
