@@ -242,14 +242,29 @@ impl Shared {
         }
         let shut_down = message.msg_type() == "shutdown_reply";
         let by_server = message.parent_id().is_none();
+        let of_code = message.parent.as_ref().is_none_or(|parent| parent.msg_type() == "execute_request");
         let Some(activity) = lock(&self.router).message(message) else { return };
-        self.activity.send_replace(activity);
+        self.note_activity(activity, of_code || shut_down);
         match activity {
             Activity::Restarting if shut_down => self.restarted(&ExecutionEnd::Restarted),
             Activity::Restarting if by_server => self.restarted(&ExecutionEnd::Died),
             Activity::Dead if by_server || shut_down => self.kernel_gone(&ExecutionEnd::Died),
             _ => {}
         }
+    }
+
+    /// A kernel is busy while it runs code. It also says busy and idle around every question, and idle while code goes
+    /// on, when the question came on its control channel.
+    fn note_activity(&self, activity: Activity, of_code: bool) {
+        self.activity.send_if_modified(|present| {
+            let unsettled = !matches!(*present, Activity::Busy | Activity::Idle);
+            let counts = of_code || unsettled && activity == Activity::Idle;
+            let changed = counts && *present != activity;
+            if changed {
+                *present = activity;
+            }
+            changed
+        });
     }
 
     fn restarted(self: &Arc<Self>, end: &ExecutionEnd) {

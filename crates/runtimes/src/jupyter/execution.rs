@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, SystemTime},
 };
@@ -29,6 +29,8 @@ pub(super) struct Run {
     pub(super) inner: Weak<Inner>,
     pub(super) client: KernelClient,
     pub(super) death: Option<watch::Receiver<Option<DeathCause>>>,
+    /// Whether its kernel was restarted by us.
+    pub(super) restarted: Arc<AtomicBool>,
     pub(super) execution: sandbook_jupyter::Execution,
     pub(super) events: mpsc::UnboundedSender<Event>,
     pub(super) input: mpsc::UnboundedReceiver<SecretString>,
@@ -162,9 +164,9 @@ impl Run {
         let infrastructure = match end {
             ExecutionEnd::Complete => return of_kernel,
             // our own restart, because the time was up
-            ExecutionEnd::Restarted | ExecutionEnd::Died if of_kernel.timed_out && self.is_restarting() => return of_kernel,
+            ExecutionEnd::Restarted | ExecutionEnd::Died if of_kernel.timed_out && self.is_restarted() => return of_kernel,
             ExecutionEnd::Restarted => SandboxError::Died { cause: "it was restarted".into() },
-            ExecutionEnd::Died if self.is_restarting() => SandboxError::Died { cause: "it was restarted".into() },
+            ExecutionEnd::Died if self.is_restarted() => SandboxError::Died { cause: "it was restarted".into() },
             ExecutionEnd::Died => SandboxError::Died { cause: self.cause().await.to_string() },
             ExecutionEnd::Lost { seen: true } => SandboxError::Disconnected {
                 detail: "the connection was away and the end of this run was not told afterwards; it has ended in the kernel".into(),
@@ -177,8 +179,8 @@ impl Run {
         End { infrastructure: Some(infrastructure), ..of_kernel }
     }
 
-    fn is_restarting(&self) -> bool {
-        self.inner.upgrade().is_some_and(|inner| inner.is_restarting())
+    fn is_restarted(&self) -> bool {
+        self.restarted.load(Ordering::SeqCst)
     }
 
     async fn cause(&mut self) -> DeathCause {

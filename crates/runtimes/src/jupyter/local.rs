@@ -9,7 +9,9 @@ use std::{
     time::Duration,
 };
 
-use sandbook_jupyter::{ConnectionInfo, KernelClient, SessionId, ZeroMq, kernelspec::InterruptMode};
+use sandbook_jupyter::{
+    Activity, ConnectionInfo, KernelClient, SessionId, ZeroMq, kernelspec::InterruptMode,
+};
 use sandbook_sandbox::{BoxFuture, DeathCause, SandboxError, StopChoice, StopReport};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +27,8 @@ use crate::supervise::{Child, Exit, Launch};
 const READY_PATIENCE: Duration = Duration::from_mins(1);
 /// How long a kernel has to end itself before a restart kills it.
 const RESTART_GRACE: Duration = Duration::from_secs(2);
+/// How often code is interrupted that keeps a kernel from ending.
+const INTERRUPT_EVERY: Duration = Duration::from_millis(300);
 /// Unix sockets have paths of at most 107 bytes (103 on macOS); ours end with `/k-1`.
 const LONGEST_RUN_FOLDER: usize = 96;
 
@@ -203,9 +207,25 @@ impl LocalHost {
         if running.child.wait_for(Duration::ZERO).await.is_some() {
             return StopReport::WasGone;
         }
+        if *client.activity().borrow() == Activity::Busy {
+            running.child.interrupt();
+        }
         let asked = async {
-            drop(client.shutdown(restart).await);
-            running.child.wait().await
+            let ended = async {
+                drop(client.shutdown(restart).await);
+                running.child.wait().await
+            };
+            // a kernel ends itself only between two pieces of code
+            let interrupt_code = async {
+                loop {
+                    tokio::time::sleep(INTERRUPT_EVERY).await;
+                    running.child.interrupt();
+                }
+            };
+            tokio::select! {
+                exit = ended => exit,
+                exit = interrupt_code => exit,
+            }
         };
         if tokio::time::timeout(grace, asked).await.is_ok() {
             // what it started goes with it

@@ -42,7 +42,6 @@ pub(super) struct Inner {
     live: Mutex<Live>,
     status: watch::Sender<KernelStatus>,
     interrupts: Arc<AtomicU64>,
-    restarting: AtomicBool,
     /// One restart at a time.
     restart: tokio::sync::Mutex<()>,
     stopped: AtomicBool,
@@ -56,6 +55,8 @@ struct Live {
     retry: Option<Arc<Notify>>,
     death: Option<watch::Receiver<Option<DeathCause>>>,
     generation: u64,
+    /// Set when it is restarted by us; executions on it look at it when they end.
+    restarted: Arc<AtomicBool>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -72,7 +73,13 @@ impl JupyterSandbox {
     ) -> Self {
         let Connected { client, log, retry, death } = connected;
         let over_server = retry.is_some();
-        let live = Live { client: client.clone(), retry, death: death.clone(), generation: 0 };
+        let live = Live {
+            client: client.clone(),
+            retry,
+            death: death.clone(),
+            generation: 0,
+            restarted: Arc::default(),
+        };
         let inner = Arc::new(Inner {
             info,
             capabilities,
@@ -80,7 +87,6 @@ impl JupyterSandbox {
             live: Mutex::new(live),
             status: watch::Sender::new(KernelStatus::Starting),
             interrupts: Arc::default(),
-            restarting: AtomicBool::new(false),
             restart: tokio::sync::Mutex::default(),
             stopped: AtomicBool::new(false),
             late: Mutex::default(),
@@ -102,10 +108,6 @@ impl Drop for Inner {
 impl Inner {
     fn client(&self) -> KernelClient {
         lock(&self.live).client.clone()
-    }
-
-    pub(super) fn is_restarting(&self) -> bool {
-        self.restarting.load(Ordering::SeqCst)
     }
 
     fn set_status(&self, generation: u64, status: KernelStatus) {
@@ -248,39 +250,40 @@ impl Inner {
         if self.stopped.load(Ordering::SeqCst) {
             return Err(SandboxError::Disconnected { detail: "the sandbox was stopped".into() });
         }
-        self.restarting.store(true, Ordering::SeqCst);
-        let before = self.client();
-        self.status.send_replace(KernelStatus::Starting);
-        let restarted = self.host.restart(&before).await;
-        match restarted {
+        let (before, generation) = {
+            let mut live = lock(&self.live);
+            live.restarted.store(true, Ordering::SeqCst);
+            // what the old connection still says is no longer the status
+            live.generation += 1;
+            (live.client.clone(), live.generation)
+        };
+        self.set_status(generation, KernelStatus::Starting);
+        match self.host.restart(&before).await {
             Ok(Some(connected)) => {
                 let Connected { client, log, retry, death } = connected;
-                let generation = {
-                    let mut live = lock(&self.live);
-                    let generation = live.generation + 1;
-                    *live = Live { client: client.clone(), retry, death: death.clone(), generation };
-                    generation
+                *lock(&self.live) = Live {
+                    client: client.clone(),
+                    retry,
+                    death: death.clone(),
+                    generation,
+                    restarted: Arc::default(),
                 };
                 before.kernel_restarted();
                 before.stop();
                 self.follow(client, log, death, generation);
                 self.set_status(generation, KernelStatus::Idle);
             }
-            Ok(None) => before.kernel_restarted(),
+            Ok(None) => {
+                before.kernel_restarted();
+                let mut live = lock(&self.live);
+                live.restarted = Arc::default();
+                live.generation -= 1;
+            }
             Err(error) => {
-                self.restarting.store(false, Ordering::SeqCst);
-                self.status.send_replace(KernelStatus::Dead(DeathCause::NotReported));
+                self.set_status(generation, KernelStatus::Dead(DeathCause::NotReported));
                 return Err(error);
             }
         }
-        // executions that ended by it look at this flag
-        let weak = Arc::downgrade(self);
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            if let Some(inner) = weak.upgrade() {
-                inner.restarting.store(false, Ordering::SeqCst);
-            }
-        });
         Ok(())
     }
 
@@ -290,10 +293,12 @@ impl Inner {
         }
     }
 
-    fn execute(self: &Arc<Self>, request: ExecuteRequest) -> Result<Execution, SandboxError> {
-        let (client, death) = {
+    async fn execute(self: &Arc<Self>, request: ExecuteRequest) -> Result<Execution, SandboxError> {
+        // code given during a restart is for the new kernel
+        drop(self.restart.lock().await);
+        let (client, death, restarted) = {
             let live = lock(&self.live);
-            (live.client.clone(), live.death.clone())
+            (live.client.clone(), live.death.clone(), live.restarted.clone())
         };
         let wire = sandbook_jupyter::ExecuteRequest {
             silent: request.silent,
@@ -315,6 +320,7 @@ impl Inner {
             inner: Arc::downgrade(self),
             client,
             death,
+            restarted,
             execution,
             events,
             input,
@@ -415,7 +421,7 @@ impl Sandbox for JupyterSandbox {
     }
 
     fn execute(&self, request: ExecuteRequest) -> BoxFuture<'_, Result<Execution, SandboxError>> {
-        Box::pin(async move { self.0.execute(request) })
+        Box::pin(self.0.execute(request))
     }
 
     fn interrupt(&self) -> BoxFuture<'_, Result<(), SandboxError>> {

@@ -1,5 +1,13 @@
 //! Real kernels and servers for tests: in temporary folders, stopped when dropped.
-#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)] // each test binary uses its part
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::needless_pass_by_value
+)] // each test binary uses its part
 
 pub mod proxy;
 
