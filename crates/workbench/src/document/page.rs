@@ -1,7 +1,7 @@
 //! What one page has of a document, and what it is to be sent next.
 //!
-//! Changes wait here until the page has credit and the pace allows it: the first at once, later ones once a frame, in
-//! a flood ten times a second. While they wait they merge: text is only remembered as changed and is read from the
+//! Changes wait here until the page has credit and the pace allows it: the first few at once (a run that starts,
+//! prints and ends within a frame is shown without waiting), later ones once a frame, in a flood ten times a second. While they wait they merge: text is only remembered as changed and is read from the
 //! document when the batch is made, so a page that is slow costs nothing. A page that falls too far behind gets the
 //! document anew.
 
@@ -19,6 +19,8 @@ use super::text_view::Seen;
 const FRAME: Duration = Duration::from_millis(16);
 /// Time between two batches in a flood.
 const FLOOD_FRAME: Duration = Duration::from_millis(100);
+/// So many batches may go at once after a pause.
+const BURST: u32 = 3;
 /// Text at this rate, in bytes a second, is a flood.
 const FLOOD_RATE: f64 = 1_000_000.0;
 /// More waiting changes than this make a snapshot cheaper.
@@ -47,6 +49,8 @@ pub(crate) struct Page {
     changed_texts: IndexMap<OutputId, CellKey>,
     seen: HashMap<OutputId, Seen>,
     last_sent: Option<Instant>,
+    /// Batches that may go before the pace applies.
+    allowance: u32,
     text_bytes: usize,
     flood: bool,
 }
@@ -62,6 +66,7 @@ impl Page {
             changed_texts: IndexMap::new(),
             seen: HashMap::new(),
             last_sent: None,
+            allowance: BURST,
             text_bytes: 0,
             flood: false,
         }
@@ -121,12 +126,28 @@ impl Page {
         if !waits || self.sequence - self.acknowledged >= CREDIT_WINDOW {
             return Due::Nothing;
         }
-        let pause = if self.flood { FLOOD_FRAME } else { FRAME };
-        match self.last_sent.map(|last| last + pause) {
-            Some(moment) if moment > now => Due::At(moment),
+        match self.last_sent.map(|last| last + self.pause()) {
+            Some(moment) if moment > now && self.allowance == 0 => Due::At(moment),
             _ if self.snapshot_due => Due::Snapshot,
             _ => Due::Patches,
         }
+    }
+
+    const fn pause(&self) -> Duration {
+        if self.flood { FLOOD_FRAME } else { FRAME }
+    }
+
+    /// A batch goes now: what that does to the pace.
+    fn sent(&mut self, now: Instant) {
+        let rested = self.last_sent.map_or(BURST, |last| {
+            let frames = now.duration_since(last).as_millis() / self.pause().as_millis();
+            u32::try_from(frames).unwrap_or(BURST)
+        });
+        self.allowance = (self.allowance + rested).min(BURST).saturating_sub(1);
+        if self.flood {
+            self.allowance = 0;
+        }
+        self.last_sent = Some(now);
     }
 
     /// The snapshot is made. Answers the sequence that it carries.
@@ -134,7 +155,7 @@ impl Page {
         self.snapshot_due = false;
         self.seen = seen;
         self.acknowledged = self.sequence;
-        self.last_sent = Some(now);
+        self.sent(now);
         self.sequence
     }
 
@@ -145,7 +166,7 @@ impl Page {
         #[allow(clippy::cast_precision_loss, reason = "a rate needs no exact bytes")]
         let rate = std::mem::take(&mut self.text_bytes) as f64 / elapsed.as_secs_f64();
         self.flood = rate > FLOOD_RATE;
-        self.last_sent = Some(now);
+        self.sent(now);
         (self.sequence, std::mem::take(&mut self.pending), std::mem::take(&mut self.changed_texts))
     }
 
@@ -189,16 +210,24 @@ mod tests {
     }
 
     #[test]
-    fn the_first_change_goes_at_once_and_the_next_waits_for_a_frame() {
+    fn the_first_few_changes_go_at_once_and_the_next_wait_for_a_frame() {
         let start = Instant::now();
         let mut page = ready(start);
-        let later = start + Duration::from_secs(1);
-        page.push(run("a"));
-        assert_eq!(page.due(later), Due::Patches);
-        page.take(later);
-        page.push(run("b"));
-        assert_eq!(page.due(later), Due::At(later + FRAME));
-        assert_eq!(page.due(later + FRAME), Due::Patches);
+        let mut now = start + Duration::from_secs(1);
+        for change in ["a", "b", "c"] {
+            page.push(run(change));
+            assert_eq!(page.due(now), Due::Patches, "{change}");
+            page.take(now);
+            page.acknowledge(page.sequence);
+        }
+        for change in ["d", "e"] {
+            page.push(run(change));
+            assert_eq!(page.due(now), Due::At(now + FRAME), "{change}");
+            now += FRAME;
+            assert_eq!(page.due(now), Due::Patches, "{change}");
+            page.take(now);
+            page.acknowledge(page.sequence);
+        }
     }
 
     #[test]

@@ -1,0 +1,234 @@
+//! Runs on a real ipykernel: output as it comes, errors, input, interrupt, death, what comes back after a kill.
+
+mod common;
+
+use common::{Home, Page};
+use sandbook_protocol::{
+    CellSelection, Command, DeathOfKernel, ErrorCode, OutputBody, OutputSearch, PillState, Push, Reply, RunState,
+    SandboxChoice, Secret,
+};
+use sandbook_workbench::Workbench;
+
+fn python() -> SandboxChoice {
+    let python = std::env::var("SANDBOOK_TEST_PYTHON")
+        .expect("SANDBOOK_TEST_PYTHON names a Python with ipykernel; `cargo xtask test` sets it");
+    SandboxChoice::KernelHere { kernel: format!("python:{python}") }
+}
+
+struct Bench {
+    _home: Home,
+    workbench: Workbench,
+    page: Page,
+}
+
+impl Bench {
+    async fn with(sources: &[&str]) -> Self {
+        let home = Home::new();
+        let path = home.notebook("run.ipynb", sources);
+        let workbench = home.open().await;
+        let page = Page::open(&workbench, &path).await;
+        page.ask(Command::ChooseSandbox { document: page.document.clone(), choice: python() }).await.unwrap();
+        Self { _home: home, workbench, page }
+    }
+
+    async fn run(&mut self, index: usize) {
+        let cells = vec![self.page.key(index)];
+        self.ask_run(CellSelection::Cells { cells }).await;
+        self.page.until(|view| view.cells[index].run.state != RunState::New).await;
+        self.page.until_ended(index).await;
+    }
+
+    async fn ask_run(&self, selection: CellSelection) {
+        self.page.ask(Command::Run { document: self.page.document.clone(), selection }).await.unwrap();
+    }
+
+    fn state(&self, index: usize) -> RunState {
+        self.page.cell(index).run.state
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let workbench = self.workbench.clone();
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(workbench.shut_down()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_is_kept_between_cells_and_the_last_expression_is_the_result() {
+    let mut bench = Bench::with(&["x = 40", "x + 2"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| view.cells[1].run.state == RunState::Done).await;
+    let OutputBody::Rich { execution_count, result: true, representations } = &bench.page.cell(1).outputs[0].body else {
+        panic!("{:?}", bench.page.cell(1))
+    };
+    assert_eq!((*execution_count, bench.page.cell(1).execution_count), (Some(2), Some(2)));
+    assert_eq!(representations[0].text.as_deref(), Some("42"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_appears_while_the_cell_still_runs() {
+    let mut bench = Bench::with(&["import time\nprint('now', flush=True)\ntime.sleep(3)"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| !view.cells[0].outputs.is_empty()).await;
+    bench.page.until(|view| matches!(&view.cells[0].outputs[0].body, OutputBody::Text { text, .. } if text.total_lines == 1)).await;
+    assert_eq!(bench.state(0), RunState::Running);
+    bench.page.until_ended(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_holds_the_rest_and_continue_runs_it() {
+    let mut bench = Bench::with(&["1/0", "print('after')"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| view.cells[1].run.state == RunState::Held).await;
+    assert_eq!(bench.state(0), RunState::Failed);
+    assert!(matches!(&bench.page.cell(0).outputs[0].body, OutputBody::Error(error) if error.name == "ZeroDivisionError"));
+    bench.page.ask(Command::ContinueQueue { document: bench.page.document.clone() }).await.unwrap();
+    bench.page.until(|view| view.cells[1].run.state == RunState::Done).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_is_fetched_by_its_name_and_not_sent_in_the_patch() {
+    let code = "import matplotlib\nmatplotlib.use('module://matplotlib_inline.backend_inline')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()";
+    let mut bench = Bench::with(&[code]).await;
+    bench.run(0).await;
+    let image = bench.page.cell(0).outputs.iter().find_map(|output| match &output.body {
+        OutputBody::Rich { representations, .. } => representations.iter().find(|form| form.media_type == "image/png"),
+        _ => None,
+    });
+    let image = image.expect("there is a figure");
+    assert_eq!(image.text, None);
+    let content = bench.workbench.resource(&image.resource).await.unwrap();
+    assert!(content.bytes.starts_with(b"\x89PNG") && content.bytes.len() as u64 == image.size);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn input_is_asked_for_and_answered() {
+    let mut bench = Bench::with(&["import getpass\nprint('hello', input('name? '), len(getpass.getpass('key? ')))"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| view.input.as_ref().is_some_and(|input| input.prompt == "name? " && !input.password)).await;
+    assert_eq!(bench.state(0), RunState::Input);
+    let answer = |value: &str| Command::AnswerInput { document: bench.page.document.clone(), value: Secret::new(value) };
+    bench.page.ask(answer("Ada")).await.unwrap();
+    let second = answer("secret");
+    bench.page.until(|view| view.input.as_ref().is_some_and(|input| input.password)).await;
+    bench.page.ask(second).await.unwrap();
+    bench.page.until_ended(0).await;
+    assert!(bench.page.text(0).contains("hello Ada 6"), "{}", bench.page.text(0));
+    assert_eq!(bench.page.view().input, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_stops_the_cell_and_keeps_what_it_said() {
+    let mut bench = Bench::with(&["import time\nprint('before', flush=True)\ntime.sleep(600)", "1"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| !view.cells[0].outputs.is_empty()).await;
+    bench.page.ask(Command::Interrupt { document: bench.page.document.clone() }).await.unwrap();
+    bench.page.until_ended(0).await;
+    assert_eq!(bench.state(0), RunState::Stopped);
+    assert!(bench.page.text(0).contains("before"));
+    bench.page.until(|view| view.cells[1].run.state == RunState::Held).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_that_dies_is_told_with_its_cause_and_can_be_restarted_up_to_there() {
+    let mut bench = Bench::with(&["x = 1", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL) if x == 1 else print('alive')", "3"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| view.cells[1].run.state == RunState::Failed).await;
+    bench.page.until(|view| view.cells[0].run.state == RunState::Lost && view.queue.waiting.is_empty()).await;
+    let Reply::Workspace { workspace } = bench.page.ask(Command::WatchWorkspace).await.unwrap() else { panic!() };
+    let kernel = &workspace.sandboxes[0].kernel;
+    assert_eq!((kernel.state, kernel.cause.as_deref()), (PillState::Died, Some("signal 9")));
+    let refused = bench.page.ask(Command::Run { document: bench.page.document.clone(), selection: CellSelection::All }).await;
+    assert_eq!(refused.unwrap_err().code, ErrorCode::KernelDied);
+    bench.page.ask(Command::ClearQueue { document: bench.page.document.clone() }).await.unwrap();
+    bench.page.ask(Command::EditSource {
+        document: bench.page.document.clone(),
+        cell: bench.page.key(0),
+        base_revision: 0,
+        edits: vec![sandbook_protocol::SourceEdit { from: 4, to: 5, insert: "2".into() }],
+    })
+    .await
+    .unwrap();
+    bench.page.ask(Command::AfterDeath { document: bench.page.document.clone(), choice: DeathOfKernel::RestartAndRun }).await.unwrap();
+    bench.page.until(|view| view.cells[1].run.state == RunState::Done).await;
+    assert!(bench.page.text(1).contains("alive"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_output_is_folded_for_the_page_and_complete_in_file_search_and_lines() {
+    let mut bench = Bench::with(&["for i in range(20000): print('line', i)"]).await;
+    bench.run(0).await;
+    bench.page.settle().await;
+    let output = bench.page.cell(0).outputs[0].clone();
+    let OutputBody::Text { text, .. } = &output.body else { panic!() };
+    assert_eq!((text.total_lines, text.head.len(), text.tail.len()), (20_000, 4, 3));
+    assert_eq!(text.tail[2].text, "line 19999");
+    let document = bench.page.document.clone();
+    let lines = Command::OutputLines { document: document.clone(), output: output.id.clone(), from: 10_000, count: 2, offset: 0 };
+    let Reply::Lines { slice } = bench.page.ask(lines).await.unwrap() else { panic!() };
+    assert_eq!(slice.lines[1].text, "line 10001");
+    let search = OutputSearch { query: "LINE 1234".into(), case_sensitive: false, output: None, limit: 5 };
+    let Reply::Matches { matches, more } = bench.page.ask(Command::SearchOutputs { document: document.clone(), search }).await.unwrap() else { panic!() };
+    assert_eq!((matches.len(), matches[0].line, more), (5, 1_234, true));
+    let Reply::Saved { path, .. } = bench.page.ask(Command::Save { document, path: None, choice: sandbook_protocol::SaveChoice::Ask }).await.unwrap() else { panic!() };
+    assert!(std::fs::read_to_string(path).unwrap().contains("line 15000\\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn displays_are_updated_and_outputs_cleared_as_the_code_says() {
+    let code = "from IPython.display import display, clear_output\nh = display('one', display_id=True)\nh.update('two')\nprint('gone')\nclear_output(wait=True)\nprint('stays')";
+    let mut bench = Bench::with(&["from IPython.display import display\nd = display('first', display_id='d')", "display('second', display_id='d', update=True)", code]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| view.cells[2].run.state == RunState::Done).await;
+    bench.page.settle().await;
+    let shown = |index: usize| match &bench.page.cell(index).outputs[0].body {
+        OutputBody::Rich { representations, .. } => representations[0].text.clone().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(shown(0), "'second'", "an update reaches the cell that showed it");
+    assert_eq!((bench.page.cell(2).outputs.len(), bench.page.text(2).as_str()), (1, "stays\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_page_that_comes_in_the_middle_of_a_run_ends_equal_to_the_first() {
+    let mut bench = Bench::with(&["import time\nfor i in range(300):\n  print('tick', i, flush=True)\n  time.sleep(0.005)"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| !view.cells[0].outputs.is_empty()).await;
+    let session = bench.workbench.connect(sandbook_protocol::ClientKind::Window);
+    let mut second = Page::join(session, bench.page.document.clone()).await;
+    bench.page.until_ended(0).await;
+    second.until_ended(0).await;
+    bench.page.settle().await;
+    second.settle().await;
+    assert_eq!(bench.page.view().cells, second.view().cells);
+    assert!(bench.page.text(0).contains("tick 299"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outputs_that_were_not_saved_come_back_from_the_log() {
+    let home = Home::new();
+    let path = home.notebook("run.ipynb", &["print('kept')", "for i in range(5): print(i)"]);
+    let workbench = home.open().await;
+    let mut page = Page::open(&workbench, &path).await;
+    page.ask(Command::ChooseSandbox { document: page.document.clone(), choice: python() }).await.unwrap();
+    page.ask(Command::Run { document: page.document.clone(), selection: CellSelection::All }).await.unwrap();
+    page.until(|view| view.cells[1].run.state == RunState::Done).await;
+    page.settle().await;
+    let before: Vec<String> = (0..2).map(|index| page.text(index)).collect();
+    for sandbox in match page.ask(Command::WatchWorkspace).await.unwrap() {
+        Reply::Workspace { workspace } => workspace.sandboxes,
+        other => panic!("{other:?}"),
+    } {
+        page.ask(Command::StopSandbox { sandbox: sandbox.id }).await.unwrap();
+    }
+    while let Ok(push) = tokio::time::timeout(std::time::Duration::from_secs(20), page.session.next_push()).await {
+        if matches!(&push, Push::Workspace { workspace } if workspace.sandboxes.is_empty()) {
+            break;
+        }
+    }
+    drop((page, workbench));
+    let page = Page::open(&home.open().await, &path).await;
+    assert_eq!((0..2).map(|index| page.text(index)).collect::<Vec<_>>(), before);
+    assert_eq!(page.cell(1).execution_count, Some(2));
+}
