@@ -33,6 +33,8 @@ pub struct Settings {
     pub autosave_quiet_ms: u32,
     /// The longest a change waits for a save while a person goes on typing, in milliseconds.
     pub autosave_longest_ms: u32,
+    /// When a cell is interrupted, in milliseconds after its start; 0 is never.
+    pub page_timeout_ms: u32,
     /// Whether line numbers are shown in cells.
     pub line_numbers: bool,
     /// The most bytes kept of one execution's output.
@@ -52,6 +54,7 @@ impl Default for Settings {
             autosave: true,
             autosave_quiet_ms: 2_000,
             autosave_longest_ms: 10_000,
+            page_timeout_ms: 0,
             line_numbers: false,
             output_limit_bytes: 2_000_000_000,
             stop_grace_ms: 5_000,

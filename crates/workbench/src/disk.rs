@@ -4,6 +4,7 @@ use std::{collections::HashSet, time::SystemTime};
 
 use sandbook_sandbox::{Event, EventKind};
 use sandbook_store::{
+    config::{POLICIES, Policies, SettingsFile},
     folders::Folders,
     journal::Journals,
     log::{Appended, Limits, Logs, Position, Priority, Refusal, Writer},
@@ -48,6 +49,17 @@ impl Disk {
         Ok(disk)
     }
 
+    /// What the person allows; the file is read at each use.
+    pub(crate) fn policies(&self) -> Policies {
+        match SettingsFile::open(&self.folders.policies_file(), &POLICIES) {
+            Ok(file) => Policies::of(&file),
+            Err(error) => {
+                tracing::error!(%error, "the policies file cannot be followed; the defaults count until it is mended");
+                Policies::default()
+            }
+        }
+    }
+
     /// The log of a run, to write.
     pub(crate) fn write_log(&self, execution: &str) -> Result<EventLog, sandbook_store::Error> {
         Ok(EventLog { writer: self.logs.writer(execution)?, said: false })
@@ -86,22 +98,34 @@ pub(crate) struct EventLog {
 }
 
 impl EventLog {
-    /// Writes an event. When this returns, a kill of the process does not lose it. Answers a limit, once, when it is
-    /// met: from then on only what matters most is kept.
-    pub(crate) fn append(&mut self, event: &Event) -> Result<Option<Refusal>, sandbook_store::Error> {
+    /// Writes an event. When this returns, a kill of the process does not lose it.
+    pub(crate) fn append(&mut self, event: &Event) -> Result<Kept, sandbook_store::Error> {
         let priority = match &event.kind {
-            EventKind::Stream { .. } | EventKind::DisplayUpdate { .. } | EventKind::Comm(_) => {
-                Priority::Ordinary
-            }
+            EventKind::Stream { .. } | EventKind::DisplayUpdate { .. } | EventKind::Comm(_) => Priority::Ordinary,
             _ => Priority::Essential,
         };
         // Events have nothing that JSON cannot say.
         let payload = serde_json::to_vec(event).unwrap_or_default();
         let since = event.at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let time = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
-        match self.writer.append(time, event.late, priority, &payload)? {
-            Appended::NotKept(refusal) if !std::mem::replace(&mut self.said, true) => Ok(Some(refusal)),
-            _ => Ok(None),
-        }
+        Ok(match self.writer.append(time, event.late, priority, &payload)? {
+            Appended::Kept(_) => Kept::Yes,
+            Appended::NotKept(_) if self.said => Kept::No,
+            Appended::NotKept(refusal) => {
+                self.said = true;
+                Kept::NoMore(refusal)
+            }
+        })
     }
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It is in the log.
+    Yes,
+    /// It is not, and that was said already.
+    No,
+    /// It is the first that is not: a limit was met.
+    NoMore(Refusal),
 }

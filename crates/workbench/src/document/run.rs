@@ -3,7 +3,7 @@
 //! The events of a run go to its log first. The task that drives a run does nothing but that and taking them in; it
 //! never waits for a page.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use sandbook_notebook::{CellKey, CellKind, Operation};
 use sandbook_protocol::{
@@ -12,6 +12,7 @@ use sandbook_protocol::{
 use sandbook_sandbox::{
     End, Event, EventKind, ExecuteRequest, Execution, ExecutionId, Payload, SandboxError,
 };
+use sandbook_store::{config::Rule, log::Refusal};
 use secrecy::SecretString;
 use uuid::Uuid;
 
@@ -21,7 +22,9 @@ use super::{
     queue::Entry,
     state::{Live, State, inner, outer, revision_number},
 };
-use crate::{error::sandbox_error, outputs::LiveOutputs, sandboxes::LiveSandbox, time::millis};
+use crate::{
+    disk::{EventLog, Kept},
+    error::sandbox_error, outputs::LiveOutputs, sandboxes::LiveSandbox, time::millis};
 
 /// How many events are taken in at once.
 const MOST_EVENTS: usize = 1_024;
@@ -171,6 +174,16 @@ impl Document {
         }
     }
 
+    /// A run met a limit of what is kept: the person's rule says whether it goes on.
+    fn output_limit_met(&self, sandbox: &Arc<LiveSandbox>, refusal: Refusal) {
+        let rule = self.surroundings.disk.policies().go_on_past_limit;
+        tracing::warn!(?refusal, ?rule, "a limit of kept output is reached");
+        if rule == Rule::Refuse {
+            let sandbox = sandbox.clone();
+            tokio::spawn(async move { sandbox.sandbox.interrupt().await });
+        }
+    }
+
     fn take_events(&self, key: &CellKey, execution: &ExecutionId, events: &[Event]) -> Option<End> {
         let mut state = self.state();
         let mut end = None;
@@ -193,7 +206,9 @@ async fn drive(document: Arc<Document>, sandbox: Arc<LiveSandbox>, entry: Entry,
             return end_run(&document, &sandbox, &key, &execution, failed_to_start(error));
         }
     };
-    let request = ExecuteRequest::new(entry.source);
+    let timeout = (document.surroundings.settings)().page_timeout_ms;
+    let timeout = (timeout > 0).then(|| Duration::from_millis(u64::from(timeout)));
+    let request = ExecuteRequest { timeout, ..ExecuteRequest::new(entry.source) };
     let mut running: Execution = match sandbox.sandbox.execute(request).await {
         Ok(running) => running,
         Err(error) => return end_run(&document, &sandbox, &key, &execution, failed_to_start(error)),
@@ -202,13 +217,12 @@ async fn drive(document: Arc<Document>, sandbox: Arc<LiveSandbox>, entry: Entry,
     let mut events = Vec::new();
     let mut ended = false;
     while running.next_many(&mut events, MOST_EVENTS).await > 0 {
-        for event in &events {
-            if let Err(error) = log.append(event) {
-                tracing::error!(%error, execution = %execution, "an event could not be logged");
-            }
-        }
+        let kept = keep(&mut log, &mut events);
         let end = document.take_events(&key, &execution, &events);
         events.clear();
+        if let Some(refusal) = kept {
+            document.output_limit_met(&sandbox, refusal);
+        }
         document.changed.notify_one();
         if end.is_some() {
             ended = true;
@@ -219,6 +233,26 @@ async fn drive(document: Arc<Document>, sandbox: Arc<LiveSandbox>, entry: Entry,
         let error = SandboxError::Disconnected { detail: "the sandbox ended before the cell did".into() };
         end_run(&document, &sandbox, &key, &execution, failed_to_start(error));
     }
+}
+
+/// Writes events into the log. Those that are past a limit are dropped, but for a line that says so, once.
+fn keep(log: &mut EventLog, events: &mut Vec<Event>) -> Option<Refusal> {
+    let mut met = None;
+    events.retain_mut(|event| match log.append(event) {
+        Ok(Kept::Yes) => true,
+        Ok(Kept::No) => false,
+        Ok(Kept::NoMore(refusal)) => {
+            met = Some(refusal);
+            let text = "\n[The limit of kept output is reached. What follows is not kept. Stop the cell, or let it go on.]\n";
+            event.kind = EventKind::Stream { name: sandbook_sandbox::StreamName::Stderr, text: text.into() };
+            true
+        }
+        Err(error) => {
+            tracing::error!(%error, "an event could not be logged");
+            true
+        }
+    });
+    met
 }
 
 fn failed_to_start(error: SandboxError) -> Event {
