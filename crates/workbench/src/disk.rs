@@ -101,7 +101,9 @@ impl EventLog {
     /// Writes an event. When this returns, a kill of the process does not lose it.
     pub(crate) fn append(&mut self, event: &Event) -> Result<Kept, sandbook_store::Error> {
         let priority = match &event.kind {
-            EventKind::Stream { .. } | EventKind::DisplayUpdate { .. } | EventKind::Comm(_) => Priority::Ordinary,
+            EventKind::Stream { .. } | EventKind::DisplayUpdate { .. } | EventKind::Comm(_) => {
+                Priority::Ordinary
+            }
             _ => Priority::Essential,
         };
         // Events have nothing that JSON cannot say.

@@ -21,12 +21,7 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::{
-    connections::Connection,
-    error::sandbox_error,
-    owner::lock,
-    sandboxes::LiveSandbox,
-};
+use crate::{connections::Connection, error::sandbox_error, owner::lock, sandboxes::LiveSandbox};
 
 /// What names an interpreter in place of a kernelspec.
 const PYTHON: &str = "python:";
@@ -66,7 +61,10 @@ impl Kernels {
             private,
             found: RwLock::new(None),
             servers: Mutex::default(),
-            keyring: Mutex::new(Readiness { state: ReadinessState::Checking, reason: "Asking the keyring".into() }),
+            keyring: Mutex::new(Readiness {
+                state: ReadinessState::Checking,
+                reason: "Asking the keyring".into(),
+            }),
         }
     }
 
@@ -96,7 +94,12 @@ impl Kernels {
     }
 
     /// The kernel that a notebook means, if it is on this computer: by name, else by language.
-    pub(crate) async fn default_for(&self, name: Option<String>, language: &str, folder: &Path) -> Option<String> {
+    pub(crate) async fn default_for(
+        &self,
+        name: Option<String>,
+        language: &str,
+        folder: &Path,
+    ) -> Option<String> {
         let choices = self.choices(folder).await;
         let python = language == "python" || language == "ipython";
         let generic = |name: &String| name == "python3" || name == "python";
@@ -169,7 +172,11 @@ impl Kernels {
                 "display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"
             });
         }
-        let named = self.found().unwrap_or_default().into_iter().find(|choice| choice.display_name == live.display_name);
+        let named = self
+            .found()
+            .unwrap_or_default()
+            .into_iter()
+            .find(|choice| choice.display_name == live.display_name);
         named.map_or(serde_json::Value::Null, |choice| {
             serde_json::json!({
                 "display_name": choice.display_name, "language": choice.language, "name": choice.name
@@ -210,11 +217,14 @@ impl Kernels {
             id: connection.id.clone(),
             kind: RuntimeKind::Jupyter,
             name: connection.name.clone(),
-            display_url: url
-                .clone()
-                .map_or_else(|| connection.server_url.clone(), |url| sandbook_sandbox::SecretUrl::new(url).masked()),
-            readiness: known
-                .unwrap_or_else(|| Readiness { state: ReadinessState::Checking, reason: "Asking the server".into() }),
+            display_url: url.clone().map_or_else(
+                || connection.server_url.clone(),
+                |url| sandbook_sandbox::SecretUrl::new(url).masked(),
+            ),
+            readiness: known.unwrap_or_else(|| Readiness {
+                state: ReadinessState::Checking,
+                reason: "Asking the server".into(),
+            }),
             has_credential: connection.credential.is_some(),
             plain_http: url.is_some_and(|url| url.scheme() == "http" && !jupyter::is_loopback(&url)),
             trusted_fingerprint: connection.trusted_fingerprint.clone(),
@@ -287,7 +297,9 @@ impl Kernels {
         cancel: CancellationToken,
     ) -> Result<KernelChoice, ProtocolError> {
         let found = self.local(Path::new("/")).await.interpreters;
-        let base = found.iter().find(|found| python.as_ref().is_none_or(|python| found.program == Path::new(python)));
+        let base = found
+            .iter()
+            .find(|found| python.as_ref().is_none_or(|python| found.program == Path::new(python)));
         let Some(base) = base else {
             return Err(ProtocolError::new(
                 ErrorCode::NoKernelFound,
@@ -296,10 +308,15 @@ impl Kernels {
             ));
         };
         progress.report(environment::describe(base, &self.private), None);
-        environment::make(base, &self.private, &progress, &cancel).await.map_err(|error| sandbox_error(&error))?;
+        environment::make(base, &self.private, &progress, &cancel)
+            .await
+            .map_err(|error| sandbox_error(&error))?;
         let kernels = self.local(Path::new("/")).await.kernels;
-        let made = kernels.iter().find(|kernel| kernel.program().is_some_and(|program| program.starts_with(&self.private)));
-        made.map(choice).ok_or_else(|| ProtocolError::internal("The environment was made, but has no kernel."))
+        let made = kernels
+            .iter()
+            .find(|kernel| kernel.program().is_some_and(|program| program.starts_with(&self.private)));
+        made.map(choice)
+            .ok_or_else(|| ProtocolError::internal("The environment was made, but has no kernel."))
     }
 }
 
@@ -324,10 +341,9 @@ fn server_kernel(listed: Listed, now: SystemTime) -> Option<ServerKernel> {
 
 /// A kernel as a page chooses it.
 fn choice(kernel: &jupyter::LocalKernel) -> KernelChoice {
-    let name = kernel.program().map_or_else(
-        || kernel.spec.name.clone(),
-        |program| format!("{PYTHON}{}", program.display()),
-    );
+    let name = kernel
+        .program()
+        .map_or_else(|| kernel.spec.name.clone(), |program| format!("{PYTHON}{}", program.display()));
     let origin = kernel.program().unwrap_or(&kernel.spec.folder).display().to_string();
     KernelChoice {
         name,
@@ -352,7 +368,10 @@ fn server_settings(connection: &Connection) -> Result<ServerSettings, ProtocolEr
             "Remove the connection and add it again.",
         )
     })?;
-    Ok(ServerSettings { trusted_certificate: connection.trusted_fingerprint.clone(), ..ServerSettings::new(url) })
+    Ok(ServerSettings {
+        trusted_certificate: connection.trusted_fingerprint.clone(),
+        ..ServerSettings::new(url)
+    })
 }
 
 fn sandbox_settings(connection: &Connection) -> Result<SandboxSettings, ProtocolError> {

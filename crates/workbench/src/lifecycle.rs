@@ -197,13 +197,17 @@ impl Workbench {
                 let reconnecting = matches!(now, KernelStatus::Reconnecting { .. });
                 if reconnecting != away {
                     away = reconnecting;
-                    documents.iter().for_each(|document| document.no_signal(away));
+                    for document in &documents {
+                        document.no_signal(away);
+                    }
                 }
                 match &now {
                     KernelStatus::Dead(_) | KernelStatus::Gone { .. } => {
-                        documents.iter().for_each(|document| document.values_lost());
+                        for document in &documents {
+                            document.values_lost();
+                        }
                     }
-                    KernelStatus::Idle => documents.iter().for_each(|document| document.run_next()),
+                    KernelStatus::Idle => documents.iter().for_each(Document::run_next),
                     _ => {}
                 }
                 owner.workspace_changed();
@@ -219,9 +223,13 @@ impl Workbench {
     pub(crate) async fn restart(&self, document: &Arc<Document>) -> Result<(), ProtocolError> {
         let live = document.sandbox().ok_or_else(no_sandbox)?;
         let documents: Vec<_> = live.documents().iter().filter_map(|id| self.document(id).ok()).collect();
-        documents.iter().for_each(|document| document.clear_queue());
+        for document in &documents {
+            document.clear_queue();
+        }
         live.sandbox.restart().await.map_err(|error| sandbox_error(&error))?;
-        documents.iter().for_each(|document| document.values_lost());
+        for document in &documents {
+            document.values_lost();
+        }
         self.workspace_changed();
         Ok(())
     }

@@ -21,6 +21,7 @@ pub struct LiveOutput {
 
 /// What an output holds.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "most outputs are text")]
 pub enum LiveBody {
     /// Text of one stream.
     Stream {
@@ -88,6 +89,15 @@ fn bundle(data: &KernelBundle) -> MimeBundle {
 fn raw_json(value: &RawValue) -> RawJson {
     RawJson::new(Bytes::copy_from_slice(value.get().as_bytes()))
         .unwrap_or_else(|| RawJson::from_value(&serde_json::Value::Null))
+}
+
+impl<'a> IntoIterator for &'a LiveOutputs {
+    type Item = &'a LiveOutput;
+    type IntoIter = std::slice::Iter<'a, LiveOutput>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
 }
 
 /// What an event did to the outputs.

@@ -36,9 +36,8 @@ impl PastedTexts {
         if let Some(path) = notebook_path(text.expose_secret()) {
             return Ok(notebook(id, &path));
         }
-        let found = parse_pasted(text.expose_secret()).map_err(|error| {
-            ProtocolError::new(ErrorCode::NotRecognised, error.message, error.hint)
-        })?;
+        let found = parse_pasted(text.expose_secret())
+            .map_err(|error| ProtocolError::new(ErrorCode::NotRecognised, error.message, error.hint))?;
         if found.provider.runtime() != "jupyter" {
             return Err(ProtocolError::new(
                 ErrorCode::NotRecognised,

@@ -7,8 +7,3 @@ pub(crate) fn millis(moment: SystemTime) -> u64 {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
-
-/// The moment so many milliseconds after 1970.
-pub(crate) fn moment(millis: u64) -> SystemTime {
-    UNIX_EPOCH + std::time::Duration::from_millis(millis)
-}

@@ -1,5 +1,7 @@
 //! Documents without a kernel: edits, saving, what survives a kill, views that stay equal.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop")]
+
 mod common;
 
 use common::{Home, Page};

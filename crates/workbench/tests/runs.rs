@@ -1,11 +1,13 @@
 //! Runs on a real ipykernel: output as it comes, errors, input, interrupt, death, what comes back after a kill.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop")]
+
 mod common;
 
 use common::{Home, Page};
 use sandbook_protocol::{
-    CellSelection, Command, DeathOfKernel, ErrorCode, OutputBody, OutputSearch, PillState, Push, Reply, RunState,
-    SandboxChoice, Secret,
+    CellSelection, Command, DeathOfKernel, ErrorCode, OutputBody, OutputSearch, PillState, Push, Reply,
+    RunState, SandboxChoice, Secret,
 };
 use sandbook_workbench::Workbench;
 
@@ -59,7 +61,9 @@ async fn state_is_kept_between_cells_and_the_last_expression_is_the_result() {
     let mut bench = Bench::with(&["x = 40", "x + 2"]).await;
     bench.ask_run(CellSelection::All).await;
     bench.page.until(|view| view.cells[1].run.state == RunState::Done).await;
-    let OutputBody::Rich { execution_count, result: true, representations } = &bench.page.cell(1).outputs[0].body else {
+    let OutputBody::Rich { execution_count, result: true, representations } =
+        &bench.page.cell(1).outputs[0].body
+    else {
         panic!("{:?}", bench.page.cell(1))
     };
     assert_eq!((*execution_count, bench.page.cell(1).execution_count), (Some(2), Some(2)));
@@ -82,7 +86,9 @@ async fn a_failure_holds_the_rest_and_continue_runs_it() {
     bench.ask_run(CellSelection::All).await;
     bench.page.until(|view| view.cells[1].run.state == RunState::Held).await;
     assert_eq!(bench.state(0), RunState::Failed);
-    assert!(matches!(&bench.page.cell(0).outputs[0].body, OutputBody::Error(error) if error.name == "ZeroDivisionError"));
+    assert!(
+        matches!(&bench.page.cell(0).outputs[0].body, OutputBody::Error(error) if error.name == "ZeroDivisionError")
+    );
     bench.page.ask(Command::ContinueQueue { document: bench.page.document.clone() }).await.unwrap();
     bench.page.until(|view| view.cells[1].run.state == RunState::Done).await;
 }
@@ -93,7 +99,9 @@ async fn an_image_is_fetched_by_its_name_and_not_sent_in_the_patch() {
     let mut bench = Bench::with(&[code]).await;
     bench.run(0).await;
     let image = bench.page.cell(0).outputs.iter().find_map(|output| match &output.body {
-        OutputBody::Rich { representations, .. } => representations.iter().find(|form| form.media_type == "image/png"),
+        OutputBody::Rich { representations, .. } => {
+            representations.iter().find(|form| form.media_type == "image/png")
+        }
         _ => None,
     });
     let image = image.expect("there is a figure");
@@ -104,11 +112,19 @@ async fn an_image_is_fetched_by_its_name_and_not_sent_in_the_patch() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn input_is_asked_for_and_answered() {
-    let mut bench = Bench::with(&["import getpass\nprint('hello', input('name? '), len(getpass.getpass('key? ')))"]).await;
+    let mut bench =
+        Bench::with(&["import getpass\nprint('hello', input('name? '), len(getpass.getpass('key? ')))"])
+            .await;
     bench.ask_run(CellSelection::All).await;
-    bench.page.until(|view| view.input.as_ref().is_some_and(|input| input.prompt == "name? " && !input.password)).await;
+    bench
+        .page
+        .until(|view| view.input.as_ref().is_some_and(|input| input.prompt == "name? " && !input.password))
+        .await;
     assert_eq!(bench.state(0), RunState::Input);
-    let answer = |value: &str| Command::AnswerInput { document: bench.page.document.clone(), value: Secret::new(value) };
+    let answer = |value: &str| Command::AnswerInput {
+        document: bench.page.document.clone(),
+        value: Secret::new(value),
+    };
     bench.page.ask(answer("Ada")).await.unwrap();
     let second = answer("secret");
     bench.page.until(|view| view.input.as_ref().is_some_and(|input| input.password)).await;
@@ -132,25 +148,44 @@ async fn an_interrupt_stops_the_cell_and_keeps_what_it_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kernel_that_dies_is_told_with_its_cause_and_can_be_restarted_up_to_there() {
-    let mut bench = Bench::with(&["x = 1", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL) if x == 1 else print('alive')", "3"]).await;
+    let mut bench = Bench::with(&[
+        "x = 1",
+        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL) if x == 1 else print('alive')",
+        "3",
+    ])
+    .await;
     bench.ask_run(CellSelection::All).await;
     bench.page.until(|view| view.cells[1].run.state == RunState::Failed).await;
     bench.page.until(|view| view.cells[0].run.state == RunState::Lost && view.queue.waiting.is_empty()).await;
-    let Reply::Workspace { workspace } = bench.page.ask(Command::WatchWorkspace).await.unwrap() else { panic!() };
+    let Reply::Workspace { workspace } = bench.page.ask(Command::WatchWorkspace).await.unwrap() else {
+        panic!()
+    };
     let kernel = &workspace.sandboxes[0].kernel;
     assert_eq!((kernel.state, kernel.cause.as_deref()), (PillState::Died, Some("signal 9")));
-    let refused = bench.page.ask(Command::Run { document: bench.page.document.clone(), selection: CellSelection::All }).await;
+    let refused = bench
+        .page
+        .ask(Command::Run { document: bench.page.document.clone(), selection: CellSelection::All })
+        .await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::KernelDied);
     bench.page.ask(Command::ClearQueue { document: bench.page.document.clone() }).await.unwrap();
-    bench.page.ask(Command::EditSource {
-        document: bench.page.document.clone(),
-        cell: bench.page.key(0),
-        base_revision: 0,
-        edits: vec![sandbook_protocol::SourceEdit { from: 4, to: 5, insert: "2".into() }],
-    })
-    .await
-    .unwrap();
-    bench.page.ask(Command::AfterDeath { document: bench.page.document.clone(), choice: DeathOfKernel::RestartAndRun }).await.unwrap();
+    bench
+        .page
+        .ask(Command::EditSource {
+            document: bench.page.document.clone(),
+            cell: bench.page.key(0),
+            base_revision: 0,
+            edits: vec![sandbook_protocol::SourceEdit { from: 4, to: 5, insert: "2".into() }],
+        })
+        .await
+        .unwrap();
+    bench
+        .page
+        .ask(Command::AfterDeath {
+            document: bench.page.document.clone(),
+            choice: DeathOfKernel::RestartAndRun,
+        })
+        .await
+        .unwrap();
     bench.page.until(|view| view.cells[1].run.state == RunState::Done).await;
     assert!(bench.page.text(1).contains("alive"));
 }
@@ -165,20 +200,42 @@ async fn a_long_output_is_folded_for_the_page_and_complete_in_file_search_and_li
     assert_eq!((text.total_lines, text.head.len(), text.tail.len()), (20_000, 4, 3));
     assert_eq!(text.tail[2].text, "line 19999");
     let document = bench.page.document.clone();
-    let lines = Command::OutputLines { document: document.clone(), output: output.id.clone(), from: 10_000, count: 2, offset: 0 };
+    let lines = Command::OutputLines {
+        document: document.clone(),
+        output: output.id.clone(),
+        from: 10_000,
+        count: 2,
+        offset: 0,
+    };
     let Reply::Lines { slice } = bench.page.ask(lines).await.unwrap() else { panic!() };
     assert_eq!(slice.lines[1].text, "line 10001");
     let search = OutputSearch { query: "LINE 1234".into(), case_sensitive: false, output: None, limit: 5 };
-    let Reply::Matches { matches, more } = bench.page.ask(Command::SearchOutputs { document: document.clone(), search }).await.unwrap() else { panic!() };
+    let Reply::Matches { matches, more } =
+        bench.page.ask(Command::SearchOutputs { document: document.clone(), search }).await.unwrap()
+    else {
+        panic!()
+    };
     assert_eq!((matches.len(), matches[0].line, more), (5, 1_234, true));
-    let Reply::Saved { path, .. } = bench.page.ask(Command::Save { document, path: None, choice: sandbook_protocol::SaveChoice::Ask }).await.unwrap() else { panic!() };
+    let Reply::Saved { path, .. } = bench
+        .page
+        .ask(Command::Save { document, path: None, choice: sandbook_protocol::SaveChoice::Ask })
+        .await
+        .unwrap()
+    else {
+        panic!()
+    };
     assert!(std::fs::read_to_string(path).unwrap().contains("line 15000\\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn displays_are_updated_and_outputs_cleared_as_the_code_says() {
     let code = "from IPython.display import display, clear_output\nh = display('one', display_id=True)\nh.update('two')\nprint('gone')\nclear_output(wait=True)\nprint('stays')";
-    let mut bench = Bench::with(&["from IPython.display import display\nd = display('first', display_id='d')", "display('second', display_id='d', update=True)", code]).await;
+    let mut bench = Bench::with(&[
+        "from IPython.display import display\nd = display('first', display_id='d')",
+        "display('second', display_id='d', update=True)",
+        code,
+    ])
+    .await;
     bench.ask_run(CellSelection::All).await;
     bench.page.until(|view| view.cells[2].run.state == RunState::Done).await;
     bench.page.settle().await;
@@ -192,7 +249,10 @@ async fn displays_are_updated_and_outputs_cleared_as_the_code_says() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_page_that_comes_in_the_middle_of_a_run_ends_equal_to_the_first() {
-    let mut bench = Bench::with(&["import time\nfor i in range(300):\n  print('tick', i, flush=True)\n  time.sleep(0.005)"]).await;
+    let mut bench = Bench::with(&[
+        "import time\nfor i in range(300):\n  print('tick', i, flush=True)\n  time.sleep(0.005)",
+    ])
+    .await;
     bench.ask_run(CellSelection::All).await;
     bench.page.until(|view| !view.cells[0].outputs.is_empty()).await;
     let session = bench.workbench.connect(sandbook_protocol::ClientKind::Window);
@@ -222,7 +282,9 @@ async fn outputs_that_were_not_saved_come_back_from_the_log() {
     } {
         page.ask(Command::StopSandbox { sandbox: sandbox.id }).await.unwrap();
     }
-    while let Ok(push) = tokio::time::timeout(std::time::Duration::from_secs(20), page.session.next_push()).await {
+    while let Ok(push) =
+        tokio::time::timeout(std::time::Duration::from_secs(20), page.session.next_push()).await
+    {
         if matches!(&push, Push::Workspace { workspace } if workspace.sandboxes.is_empty()) {
             break;
         }

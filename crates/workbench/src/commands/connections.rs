@@ -1,8 +1,6 @@
 //! Servers and kernels: reading what was pasted, connecting, credentials, environments.
 
-use sandbook_protocol::{
-    Command, ConnectionId, ErrorCode, PastedId, ProtocolError, Reply, Secret,
-};
+use sandbook_protocol::{Command, ConnectionId, ErrorCode, PastedId, ProtocolError, Reply, Secret};
 use sandbook_runtimes::jupyter::parse_pasted;
 use sandbook_store::config::Rule;
 use secrecy::SecretString;
@@ -39,7 +37,9 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
             owner.workspace_changed();
             Ok(Reply::Done)
         }
-        Command::StoreCredential { connection, secret } => store(caller, &connection, secret.into_inner()).await,
+        Command::StoreCredential { connection, secret } => {
+            store(caller, &connection, secret.into_inner()).await
+        }
         Command::ListServerKernels { connection } => {
             let (connection, credential) = known(caller, &connection).await?;
             owner.0.kernels.server_kernels(&connection, credential).await
@@ -108,8 +108,7 @@ async fn connect(
         || url.host_str().unwrap_or_default().to_owned(),
         |port| format!("{}:{port}", url.host_str().unwrap_or_default()),
     );
-    let existing =
-        owner.0.connections.all().into_iter().find(|known| known.server_url == url.as_str());
+    let existing = owner.0.connections.all().into_iter().find(|known| known.server_url == url.as_str());
     let id = existing.as_ref().map_or_else(
         || ConnectionId(Uuid::now_v7().simple().to_string()),
         |connection| connection.id.clone(),
@@ -145,8 +144,10 @@ async fn store(caller: &Caller<'_>, id: &ConnectionId, secret: SecretString) -> 
 /// A person who connects must know when the token will be gone tomorrow.
 fn tell_if_not_kept(caller: &Caller<'_>, kept: &Kept) {
     if let Kept::Memory(reason) = kept {
-        let message = format!("{reason} The token is kept until Sandbook ends, and will be asked for again then.");
-        let toast = sandbook_protocol::Toast { level: sandbook_protocol::LogLevel::Warn, message, error: None };
+        let message =
+            format!("{reason} The token is kept until Sandbook ends, and will be asked for again then.");
+        let toast =
+            sandbook_protocol::Toast { level: sandbook_protocol::LogLevel::Warn, message, error: None };
         caller.mailbox.push(sandbook_protocol::Push::Toast { toast });
     }
 }

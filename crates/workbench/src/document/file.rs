@@ -400,7 +400,7 @@ impl Document {
                     return;
                 }
                 Err(error) => {
-                    tracing::warn!(message = error.message, "a changed file could not be read again")
+                    tracing::warn!(message = error.message, "a changed file could not be read again");
                 }
             }
         }

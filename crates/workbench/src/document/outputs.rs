@@ -239,9 +239,9 @@ impl State {
                 _ => Err(gone()),
             };
         }
-        let cell = self.notebook.cell(&key).ok_or_else(gone)?;
-        let index = view::file_output_index(cell, id).ok_or_else(gone)?;
-        match cell.output(index) {
+        let held = self.notebook.cell(&key).ok_or_else(gone)?;
+        let index = view::file_output_index(held, id).ok_or_else(gone)?;
+        match held.output(index) {
             Some(sandbook_notebook::Output::Stream { text, .. }) => Ok(call(&view::lines_of(&text))),
             _ => Err(gone()),
         }
@@ -259,7 +259,7 @@ impl State {
                 content(media_type, &MimeValue::Inline(RawJson::from_value(data)))
             }
             Source::Output { output, .. } if form == WHOLE_TEXT => {
-                let text = self.with_lines(output, |text| text.text()).ok()?;
+                let text = self.with_lines(output, sandbook_notebook::stream_text::StreamText::text).ok()?;
                 Some(ResourceContent {
                     media_type: "text/plain; charset=utf-8".into(),
                     bytes: text.into(),
@@ -274,10 +274,8 @@ impl State {
                     };
                 }
                 let cell = self.notebook.cell(cell)?;
-                let data = match cell.output(view::file_output_index(cell, output)?)? {
-                    Output::Display { data, .. } | Output::Result { data, .. } => data,
-                    _ => return None,
-                };
+                let found = cell.output(view::file_output_index(cell, output)?)?;
+                let (Output::Display { data, .. } | Output::Result { data, .. }) = found else { return None };
                 content(form, data.get(form)?)
             }
         }

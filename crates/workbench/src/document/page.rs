@@ -89,7 +89,7 @@ impl Page {
             (Some(Patch::Status { status: last }), Patch::Status { status }) => *last = status,
             (Some(Patch::Queue { queue: last }), Patch::Queue { queue }) => *last = queue,
             (Some(Patch::Run { cell: last, run }), Patch::Run { cell, run: newer }) if *last == cell => {
-                *run = newer
+                *run = newer;
             }
             (_, patch) => self.pending.push(patch),
         }

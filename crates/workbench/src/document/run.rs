@@ -24,7 +24,11 @@ use super::{
 };
 use crate::{
     disk::{EventLog, Kept},
-    error::sandbox_error, outputs::LiveOutputs, sandboxes::LiveSandbox, time::millis};
+    error::sandbox_error,
+    outputs::LiveOutputs,
+    sandboxes::LiveSandbox,
+    time::millis,
+};
 
 /// How many events are taken in at once.
 const MOST_EVENTS: usize = 1_024;

@@ -103,7 +103,7 @@ impl State {
                 }
                 match cell.output(index) {
                     Some(Output::Stream { text, .. }) => {
-                        finder.lines(key, &id, all_lines(&view::lines_of(&text)))
+                        finder.lines(key, &id, all_lines(&view::lines_of(&text)));
                     }
                     Some(Output::Display { data, .. } | Output::Result { data, .. }) => {
                         finder.text(key, &id, plain_text(&data));

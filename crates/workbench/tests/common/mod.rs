@@ -1,5 +1,6 @@
 //! An owner in a temporary folder, and a page that keeps what it is sent.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop")]
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses its own part")]
 
 use std::{path::PathBuf, time::Duration};
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 /// Long enough for anything that a test waits for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A folder with state and notebooks in it.
 pub struct Home(pub TempDir);
