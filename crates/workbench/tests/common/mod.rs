@@ -129,9 +129,8 @@ impl Page {
                 self.take(push);
             }
         });
-        if waited.await.is_err() {
-            panic!("waited in vain; the page has {:#?}", self.view);
-        }
+        let ended = waited.await;
+        assert!(ended.is_ok(), "waited in vain; the page has {:#?}", self.view);
     }
 
     pub async fn until_ended(&mut self, index: usize) {
