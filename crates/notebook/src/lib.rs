@@ -21,6 +21,7 @@
 //! What is deliberately absent: files, journals and their fsync (the store), the terminal rules of streams (outputs come
 //! in resolved by [`stream_text`]), trust, and everything about running.
 
+mod applied;
 mod apply;
 mod cell;
 mod changes;
@@ -47,6 +48,7 @@ mod upgrade;
 mod utf16;
 mod write;
 
+pub use applied::{Applied, Cause, Change, Step};
 pub use cell::{Cell, CellKind};
 pub use changes::{Changes, TextEdit};
 pub use checkpoint::{Checkpoint, ResumeError};
@@ -56,9 +58,7 @@ pub use json::raw::RawJson;
 pub use key::CellKey;
 pub use notebook::{Format, Notebook};
 pub use notice::Notice;
-pub use operation::{
-    Applied, Cause, Change, NewCell, NewContent, Operation, Part, Place, Position, Step, Unmerge,
-};
+pub use operation::{NewCell, NewContent, Operation, Part, Place, Position, Unmerge};
 pub use outline::Heading;
 pub use output::{
     Blob, Encoding, FileText, MimeBundle, MimeValue, Output, Payload, StoredOutput, StreamText, is_binary,

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use crate::applied::{Applied, Cause, Step};
 use crate::cell::{Cell, CellKind};
 use crate::error::{OperationError, ParseError};
 use crate::json::raw::RawJson;
 use crate::key::CellKey;
 use crate::notebook::Notebook;
-use crate::operation::{Applied, Cause, NewCell, NewContent, Operation, Position, Step};
+use crate::operation::{NewCell, NewContent, Operation, Position};
 use crate::output::FileText;
 
 /// A cell of this document, of the other one, or of both.

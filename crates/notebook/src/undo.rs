@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use crate::applied::Cause;
 use crate::key::CellKey;
-use crate::operation::{Cause, Operation};
+use crate::operation::Operation;
 
 /// How many steps can be taken back.
 const STEPS: usize = 500;

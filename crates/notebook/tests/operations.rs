@@ -244,6 +244,16 @@ fn several_operations_are_one_step_and_all_or_nothing() {
 }
 
 #[test]
+fn ids_in_the_file_are_made_from_keys_and_differ() {
+    let mut notebook = open(BASE);
+    let names = ["work", "a.b", "ab", "ä", &"x".repeat(80)];
+    let cells = names.map(|name| NewCell::new(key(name), CellKind::Code, "")).to_vec();
+    notebook.apply(Operation::InsertCells { at: Position::Index(3), cells }).unwrap();
+    let ids: Vec<_> = notebook.cells().skip(3).map(|cell| cell.id().unwrap().into_owned()).collect();
+    assert_eq!(ids, ["work-2", "ab", "ab-2", "cell", &"x".repeat(56)]);
+}
+
+#[test]
 fn refused_operations_say_why() {
     let mut notebook = open("{\"cells\": [1, {\"cell_type\": \"raw\", \"source\": \"\"}], \"nbformat\": 4}");
     let at = Position::Index(0);

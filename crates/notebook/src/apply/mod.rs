@@ -8,6 +8,7 @@ mod text;
 
 use std::sync::Arc;
 
+use crate::applied::{Applied, Cause, Change, Step};
 use crate::cell::{Cell, CellKind};
 use crate::error::OperationError;
 use crate::json::raw::RawJson;
@@ -15,7 +16,7 @@ use crate::json::scan::{self, find_member};
 use crate::key::CellKey;
 use crate::metadata;
 use crate::notebook::Notebook;
-use crate::operation::{Applied, Cause, Change, Operation, Step};
+use crate::operation::Operation;
 
 type Outcome = Result<Done, OperationError>;
 
@@ -125,7 +126,7 @@ impl Notebook {
     }
 
     fn batch(&mut self, operations: Vec<Operation>) -> Outcome {
-        let before = self.clone();
+        let before = (self.cells.clone(), self.removed.clone(), self.displays.clone(), self.layout.clone());
         let (mut done, mut inverses, mut changes) = (Vec::new(), Vec::new(), Vec::new());
         for operation in operations {
             match self.perform(operation) {
@@ -135,7 +136,7 @@ impl Notebook {
                     changes.extend(one.changes);
                 }
                 Err(error) => {
-                    *self = before;
+                    (self.cells, self.removed, self.displays, self.layout) = before;
                     return Err(error);
                 }
             }

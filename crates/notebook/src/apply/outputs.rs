@@ -1,12 +1,13 @@
 //! Outputs, as code and people change them.
 
 use super::{Done, Outcome};
+use crate::applied::Change;
 use crate::cell::{Cell, ExecutionCount};
 use crate::error::OperationError;
 use crate::json::raw::RawJson;
 use crate::key::CellKey;
 use crate::notebook::Notebook;
-use crate::operation::{Change, Operation};
+use crate::operation::Operation;
 use crate::output::{MimeBundle, Output, StoredOutput, StreamText};
 
 impl Notebook {

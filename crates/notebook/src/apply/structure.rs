@@ -6,13 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Done, Outcome};
+use crate::applied::Change;
 use crate::cell::{Cell, CellKind, Fields};
 use crate::error::OperationError;
 use crate::json::edit::edit_object;
 use crate::key::CellKey;
 use crate::layout::member_order;
 use crate::notebook::Notebook;
-use crate::operation::{Change, NewCell, NewContent, Operation, Place, Position};
+use crate::operation::{NewCell, NewContent, Operation, Place, Position};
 use crate::write;
 
 impl Notebook {
@@ -24,7 +25,8 @@ impl Notebook {
             }
         }
         let index = self.resolve(&at)?;
-        let made = cells.iter().map(|cell| self.make_cell(cell)).collect::<Result<Vec<_>, _>>()?;
+        let mut ids = HashSet::new();
+        let made = cells.iter().map(|cell| self.make_cell(cell, &mut ids)).collect::<Result<Vec<_>, _>>()?;
         self.cells.splice(index..index, made.into_iter().map(Arc::new));
         let keys: Vec<CellKey> = cells.iter().map(|cell| cell.key.clone()).collect();
         Ok(Done {
@@ -133,15 +135,16 @@ impl Notebook {
     }
 
     /// Makes a cell in the style of the file.
-    fn make_cell(&self, new: &NewCell) -> Result<Cell, OperationError> {
+    fn make_cell(&self, new: &NewCell, ids: &mut HashSet<String>) -> Result<Cell, OperationError> {
+        let id = self.file_id(&new.key, ids);
         match &new.content {
-            NewContent::Source { kind, source } => Ok(self.fresh_cell(new.key.clone(), *kind, source)),
-            NewContent::Json(text) => self.pasted_cell(new.key.clone(), &text.0),
+            NewContent::Source { kind, source } => Ok(self.fresh_cell(new.key.clone(), &id, *kind, source)),
+            NewContent::Json(text) => self.pasted_cell(new.key.clone(), &id, &text.0),
         }
     }
 
     /// A cell with this source and nothing else.
-    pub(super) fn fresh_cell(&self, key: CellKey, kind: CellKind, source: &str) -> Cell {
+    pub(super) fn fresh_cell(&self, key: CellKey, id: &str, kind: CellKind, source: &str) -> Cell {
         let style = self.file_style();
         let kind = if kind == CellKind::Broken { CellKind::Raw } else { kind };
         let source = crate::changes::newlines(source);
@@ -154,20 +157,20 @@ impl Notebook {
             members.extend([("execution_count", b"null".to_vec()), ("outputs", b"[]".to_vec())]);
         }
         if self.format.has_cell_ids() {
-            members.push(("id", format!("\"{}\"", self.file_id(&key)).into_bytes()));
+            members.push(("id", format!("\"{id}\"").into_bytes()));
         }
         let text = write::new_cell(&members, &member_order(self, kind));
         self.laid_out(key, &text)
     }
 
     /// A cell of another notebook; its id is replaced, or left out where this format has none.
-    fn pasted_cell(&self, key: CellKey, text: &Bytes) -> Result<Cell, OperationError> {
+    fn pasted_cell(&self, key: CellKey, id: &str, text: &Bytes) -> Result<Cell, OperationError> {
         let start = crate::json::scan::skip_space(text, 0);
         match Fields::scan(text, start) {
             Ok((Some(_), end)) if crate::json::scan::skip_space(text, end) == text.len() => {}
             _ => return Err(OperationError::NotACell),
         }
-        let id = self.format.has_cell_ids().then(|| format!("\"{}\"", self.file_id(&key)).into_bytes());
+        let id = self.format.has_cell_ids().then(|| format!("\"{id}\"").into_bytes());
         let text = edit_object(&text[start..], &[("id", id)], &self.file_style().json, "");
         Ok(self.laid_out(key, &text))
     }
@@ -179,20 +182,22 @@ impl Notebook {
         Cell::read(key, text.into(), fields)
     }
 
-    /// An id for the file, made from the key: letters, digits, `-` and `_`, at most 64, used by no other cell.
-    fn file_id(&self, key: &CellKey) -> String {
-        let allowed = |byte: &char| byte.is_ascii_alphanumeric() || matches!(byte, '-' | '_');
+    /// An id for the file, made from the key: letters, digits, `-` and `_`, at most 64, used by no other cell. It joins
+    /// `made`, the ids that cells get which are not in the notebook yet.
+    pub(super) fn file_id(&self, key: &CellKey, made: &mut HashSet<String>) -> String {
+        let allowed = |character: &char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
         let mut id: String = key.as_str().chars().filter(allowed).take(56).collect();
         if id.is_empty() {
             id.push_str("cell");
         }
-        let taken: HashSet<_> = self
-            .cells
-            .iter()
-            .chain(self.removed.values())
-            .filter_map(|cell| Some(cell.id()?.into_owned()))
-            .collect();
-        let numbered = std::iter::once(id.clone()).chain((2_u32..).map(|number| format!("{id}-{number}")));
-        numbered.into_iter().find(|id| !taken.contains(id)).unwrap_or_default()
+        let taken = |id: &String| {
+            let mut cells = self.cells.iter().chain(self.removed.values());
+            made.contains(id) || cells.any(|cell| cell.id().as_deref() == Some(id))
+        };
+        let mut numbered =
+            std::iter::once(id.clone()).chain((2_u32..).map(|number| format!("{id}-{number}")));
+        let free = numbered.find(|id| !taken(id)).unwrap_or(id);
+        made.insert(free.clone());
+        free
     }
 }

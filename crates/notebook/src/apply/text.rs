@@ -1,10 +1,12 @@
 //! Sources: edits, splits, merges, kinds.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::{Done, Outcome};
+use crate::applied::Change;
 use crate::cell::CellKind;
 use crate::changes::{Changes, TextEdit, newlines};
 use crate::error::{EditError, OperationError};
@@ -13,7 +15,7 @@ use crate::json::scan;
 use crate::json::string;
 use crate::key::CellKey;
 use crate::notebook::Notebook;
-use crate::operation::{Change, Operation, Part, Place, Unmerge};
+use crate::operation::{Operation, Part, Place, Unmerge};
 use crate::output::FileText;
 use crate::utf16;
 
@@ -112,7 +114,8 @@ impl Notebook {
             (None, None) => (head, tail, ""),
         };
         let changes = Changes::removal(&source, 0, source.len() - tail.len());
-        let new_cell = self.fresh_cell(new_key.clone(), kind, head);
+        let id = self.file_id(&new_key, &mut HashSet::new());
+        let new_cell = self.fresh_cell(new_key.clone(), &id, kind, head);
         let edited = self.edit_source(key.clone(), revision, String::new(), &[changes])?;
         self.cells.insert(index, Arc::new(new_cell));
         let mut all = vec![Change::CellsInserted { index, cells: vec![new_key.clone()] }];

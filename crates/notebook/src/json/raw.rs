@@ -18,9 +18,12 @@ pub struct RawJson(Bytes);
 
 impl RawJson {
     /// Takes a text if it is one JSON value.
-    pub fn new(text: Bytes) -> Option<Self> {
-        let valid = serde_json::from_slice::<&RawValue>(&text).is_ok();
-        valid.then_some(Self(text))
+    pub fn new(mut text: Bytes) -> Option<Self> {
+        let value: &RawValue = serde_json::from_slice(&text).ok()?;
+        let length = value.get().len();
+        let mut value = text.split_off(scan::skip_space(&text, 0));
+        value.truncate(length);
+        Some(Self(value))
     }
 
     /// The JSON string that says `text`.
