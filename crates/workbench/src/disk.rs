@@ -37,16 +37,19 @@ impl Disk {
         let journals = Journals::open(&folders.journals(), &synchroniser)?;
         let logs = Logs::open(&folders.execution_logs(), limits, &synchroniser)?;
         let records = Records::open(&folders.records_file(), &synchroniser)?;
-        let disk = Self { folders, journals, logs, records };
-        let collected = disk.logs.collect(SystemTime::now(), &HashSet::new())?;
-        if collected.executions > 0 {
-            tracing::info!(
-                executions = collected.executions,
-                bytes = collected.bytes,
-                "old output logs were removed"
-            );
+        Ok(Self { folders, journals, logs, records })
+    }
+
+    /// Removes output logs that are too old or too much. It looks at every one of them, so it is not for a start that
+    /// somebody waits for; the limit of all logs together counts older ones only after it.
+    pub(crate) fn collect_logs(&self) {
+        match self.logs.collect(SystemTime::now(), &HashSet::new()) {
+            Ok(collected) if collected.executions > 0 => {
+                tracing::info!(executions = collected.executions, bytes = collected.bytes, "old output logs were removed");
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "old output logs could not be removed"),
         }
-        Ok(disk)
     }
 
     /// What the person allows; the file is read at each use.

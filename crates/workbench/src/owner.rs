@@ -115,6 +115,8 @@ impl Workbench {
         let workbench = Self(Arc::new(inner));
         workbench.bring_back_untitled().await;
         workbench.forget_ended_sandboxes();
+        let disk = workbench.0.disk.clone();
+        tokio::task::spawn_blocking(move || disk.collect_logs());
         Ok(workbench)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use sandbook_notebook::Checkpoint;
-use sandbook_protocol::{ErrorCode, ProtocolError};
+use sandbook_protocol::ProtocolError;
 use sandbook_sandbox::ExecutionId;
 use sandbook_store::{files::Digest, journal::Recovered};
 
@@ -146,13 +146,7 @@ fn set_aside(
         let path = folder.join(format!("{}.jsonl", uuid::Uuid::now_v7().simple()));
         let lines: Vec<&[u8]> =
             operations.iter().flat_map(|operation| [operation.as_slice(), b"\n"]).collect();
-        std::fs::create_dir_all(&folder).map_err(|error| {
-            ProtocolError::new(
-                ErrorCode::FileUnwritable,
-                format!("Unsaved changes of this notebook could not be set aside: {error}."),
-                "Make room on the disk that holds Sandbook's state and open the notebook again.",
-            )
-        })?;
+        sandbook_store::folders::create_private_folder(&folder).map_err(|error| store_error(&error))?;
         sandbook_store::files::write_atomically(&path, lines).map_err(|error| store_error(&error))?;
         state.notices.push(format!(
             "There were unsaved changes, but another program changed the file since. They were not applied; they are \
