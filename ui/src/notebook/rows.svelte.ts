@@ -27,6 +27,7 @@ export class Rows {
   #anchor: { readonly node: HTMLElement; readonly top: number } | null = null;
   #tail = false;
   #frame = 0;
+  #complete = false;
 
   /** `following` says whether something runs whose output may be followed. */
   constructor(scroller: HTMLElement, following: () => boolean) {
@@ -43,7 +44,6 @@ export class Rows {
     this.#rows.set(key, row);
     this.#far.add(key);
     this.#near.observe(row.node);
-    this.#sizes.observe(row.node);
     this.#later();
     return () => {
       this.#rows.delete(key);
@@ -78,12 +78,19 @@ export class Rows {
     const row = this.#rows.get(key);
     if (!row || !this.#far.delete(key)) return;
     this.#near.unobserve(row.node);
+    this.#sizes.observe(row.node);
     row.draw();
+  }
+
+  /** All rows of the notebook are here now. */
+  complete(): void {
+    this.#complete = true;
+    this.#later();
   }
 
   /** Draws far rows a few at a time, frame by frame. */
   #later(): void {
-    if (this.#frame !== 0) return;
+    if (this.#frame !== 0 || !this.#complete) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
       if (this.#rows.size > DRAW_ALL || this.#far.size === 0) return;

@@ -30,10 +30,10 @@ const SPOKEN: Record<CellLook, string> = {
 const KINDS = { code: "Code cell", markdown: "Text cell", raw: "Raw cell", broken: "Unreadable cell" } as const;
 
 /** "Code cell 9, failed, 0.04 seconds". */
-export function spokenCell(cell: Cell, position: number): string {
+export function spokenCell(cell: Cell): string {
   const kind = KINDS[cell.kind];
-  if (cell.kind !== "code") return `${kind} ${position}`;
-  const number = cell.executionCount ?? position;
+  if (cell.kind !== "code") return kind;
+  const number = cell.executionCount === null ? "" : ` ${cell.executionCount}`;
   const took = cell.run.duration_ms === null ? "" : `, ${spokenDuration(cell.run.duration_ms)}`;
-  return `${kind} ${number}, ${SPOKEN[cell.look]}${took}`;
+  return `${kind}${number}, ${SPOKEN[cell.look]}${took}`;
 }

@@ -1,6 +1,8 @@
 // An open notebook: the owner's document as this page sees it, changed by patches alone, and what is this page's own affair,
 // selection and mode.
 
+import { untrack } from "svelte";
+
 import type {
   CellView,
   DocumentSnapshot,
@@ -17,6 +19,16 @@ import { Output, reconcile } from "./outputs.svelte";
 const EMPTY_QUEUE: QueueView = { running: null, waiting: [], held: [], held_by: null };
 
 export type Mode = "command" | "edit";
+
+/** Patches that change what an overview of the notebook shows. */
+const OVERVIEW = new Set<Patch["type"]>([
+  "cells_inserted",
+  "cells_removed",
+  "cells_reordered",
+  "source_edited",
+  "cell_changed",
+  "run",
+]);
 
 /** What a patch asks of the world outside the document. */
 export type Effect =
@@ -36,9 +48,13 @@ export class Notebook {
   loaded = $state(false);
   mode: Mode = $state("command");
   active: Cell | null = $state.raw(null);
+  selectedCount = $state(0);
+  /** Goes up whenever a text, a run or the order changed: for views that look at the whole notebook and may be a moment late. */
+  changes = $state(0);
 
   readonly #byKey = new Map<string, Cell>();
   readonly #position = $derived(new Map(this.cells.map((cell, index) => [cell.key, index])));
+  #selected: ReadonlySet<Cell> = new Set();
   #anchor: Cell | null = null;
   #sequence = 0;
 
@@ -66,6 +82,7 @@ export class Notebook {
     for (const key of this.#byKey.keys()) if (!kept.has(key)) this.#byKey.delete(key);
     this.cells = snapshot.cells.map((view) => this.#adopt(view));
     this.loaded = true;
+    this.changes += 1;
     this.#repairSelection(0);
   }
 
@@ -75,6 +92,7 @@ export class Notebook {
     this.#sequence = batch.sequence;
     const effects: Effect[] = [];
     for (const patch of batch.patches) this.#patch(patch, self, effects);
+    if (batch.patches.some((patch) => OVERVIEW.has(patch.type))) this.changes += 1;
     return effects;
   }
 
@@ -168,11 +186,21 @@ export class Notebook {
 
   // ------------------------------------------------------------------ selection and mode
 
+  /** The selected cells, in their order. */
   get selection(): readonly Cell[] {
-    return this.cells.filter((cell) => cell.selected);
+    return untrack(() => [...this.#selected].sort((a, b) => this.indexOf(a) - this.indexOf(b)));
+  }
+
+  #mark(cells: Iterable<Cell>): void {
+    const next = new Set(cells);
+    for (const cell of this.#selected) if (!next.has(cell)) cell.selected = false;
+    for (const cell of next) cell.selected = true;
+    this.#selected = next;
+    this.selectedCount = next.size;
   }
 
   #repairSelection(near: number): void {
+    this.#mark([...this.#selected].filter((cell) => this.#byKey.get(cell.key) === cell));
     if (this.active && this.#byKey.has(this.active.key)) return;
     const next = this.cells[Math.min(near, this.cells.length - 1)] ?? null;
     this.mode = "command";
@@ -181,28 +209,31 @@ export class Notebook {
   }
 
   select(cell: Cell, mode: Mode = "command"): void {
-    for (const other of this.cells) if (other.selected && other !== cell) other.selected = false;
+    this.#mark([cell]);
     this.#activate(cell);
     this.#anchor = cell;
-    cell.selected = true;
     this.setMode(mode);
+  }
+
+  /** Adds a cell to the selection, or takes it out. */
+  toggle(cell: Cell): void {
+    const next = new Set(this.#selected);
+    if (!next.delete(cell)) next.add(cell);
+    this.#mark(next);
   }
 
   /** Selects everything between the anchor and this cell. */
   extendTo(cell: Cell): void {
     const anchor = this.#anchor && this.#byKey.has(this.#anchor.key) ? this.#anchor : (this.active ?? cell);
     const [from, to] = [this.indexOf(anchor), this.indexOf(cell)].sort((a, b) => a - b) as [number, number];
-    this.cells.forEach((other, index) => {
-      const inside = index >= from && index <= to;
-      if (other.selected !== inside) other.selected = inside;
-    });
+    this.#mark(this.cells.slice(from, to + 1));
     this.#activate(cell);
     this.#anchor = anchor;
     this.setMode("command");
   }
 
   selectAll(): void {
-    for (const cell of this.cells) cell.selected = true;
+    this.#mark(this.cells);
   }
 
   setMode(mode: Mode): void {

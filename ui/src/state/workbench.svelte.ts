@@ -134,7 +134,7 @@ export class Workbench {
       const asked = new URLSearchParams(location.search).get("open");
       const first = this.notebooks.at(-1);
       if (asked) void this.open(asked);
-      else if (first) this.tab = first.id;
+      else if (first && this.tab === "start") this.tab = first.id;
     }
   }
 
@@ -264,6 +264,7 @@ export class Workbench {
   pump(notebook: Notebook, cell: Cell): void {
     const taken = cell.takeEdits();
     if (!taken) return;
+    notebook.changes += 1;
     this.request({
       type: "edit_source",
       document: notebook.id,
