@@ -45,7 +45,11 @@ impl Disk {
     pub(crate) fn collect_logs(&self) {
         match self.logs.collect(SystemTime::now(), &HashSet::new()) {
             Ok(collected) if collected.executions > 0 => {
-                tracing::info!(executions = collected.executions, bytes = collected.bytes, "old output logs were removed");
+                tracing::info!(
+                    executions = collected.executions,
+                    bytes = collected.bytes,
+                    "old output logs were removed"
+                );
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "old output logs could not be removed"),

@@ -1,0 +1,210 @@
+//! Servers, from a pasted address to a run, and where their tokens do not go.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop")]
+
+mod common;
+
+use std::{
+    io::{BufRead as _, BufReader},
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command as Process, Stdio},
+};
+
+use common::{Home, Page, ask};
+use sandbook_protocol::{
+    CellSelection, ClientKind, Command, ConnectionId, ErrorCode, ReadinessState, Recognised, Reply, RunState,
+    SandboxChoice, Secret,
+};
+use sandbook_workbench::Session;
+
+const TOKEN: &str = "t0k3n-that-nobody-should-see-4711";
+
+/// A real Jupyter server, ended with its kernels when dropped.
+struct Server {
+    process: Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(folder: &Path) -> Self {
+        let python = std::env::var("SANDBOOK_TEST_PYTHON")
+            .expect("SANDBOOK_TEST_PYTHON names a Python with jupyter_server; `cargo xtask test` sets it");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut process = Process::new(python)
+            .args(["-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.port_retries=0"])
+            .args([format!("--ServerApp.port={port}"), format!("--ServerApp.root_dir={}", folder.display())])
+            .env("JUPYTER_TOKEN", TOKEN)
+            .env("JUPYTER_RUNTIME_DIR", folder.join(".runtime"))
+            .env("JUPYTER_CONFIG_DIR", folder.join(".config"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let ready = lines.by_ref().map_while(Result::ok).any(|line| line.contains("is running at"));
+        assert!(ready, "the server did not start");
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { process, port }
+    }
+
+    fn address(&self, tail: &str) -> String {
+        format!("http://127.0.0.1:{}{tail}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let id = self.process.id().to_string();
+        drop(Process::new("kill").args(["-TERM", &id]).status());
+        drop(self.process.wait());
+    }
+}
+
+async fn paste(session: &Session, text: &str) -> Recognised {
+    match ask(session, Command::ReadPasted { text: Secret::new(text) }).await.unwrap() {
+        Reply::Recognised { recognised } => recognised,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn connect(recognised: &Recognised) -> Command {
+    Command::Connect {
+        pasted: Some(recognised.pasted.clone()),
+        address: None,
+        token: None,
+        name: Some("lab".into()),
+        trust_fingerprint: None,
+    }
+}
+
+fn connect_to(address: &str, token: Option<&str>) -> Command {
+    Command::Connect {
+        pasted: None,
+        address: Some(address.into()),
+        token: token.map(Secret::new),
+        name: None,
+        trust_fingerprint: None,
+    }
+}
+
+async fn connected(session: &Session, command: Command) -> ConnectionId {
+    match ask(session, command).await.unwrap() {
+        Reply::Connection { connection } => {
+            assert_eq!(connection.readiness.state, ReadinessState::Ready);
+            connection.id
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every file below a folder that holds the token.
+fn files_with_the_token(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map_while(Result::ok) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_with_the_token(&path));
+        } else if std::fs::read(&path)
+            .is_ok_and(|bytes| bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes()))
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pasted_address_becomes_a_run_and_its_token_is_in_no_answer_and_no_file() {
+    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let server = Server::start(server_folder.path());
+    let path = home.notebook("remote.ipynb", &["import os\nprint('here', 6 * 7, [name for name, value in os.environ.items() if 't0k3n' in value and not name.startswith('JUPYTER')])"]);
+    let workbench = home.open().await;
+    let mut page = Page::open(&workbench, &path).await;
+    let recognised = paste(&page.session, &server.address(&format!("/lab/tree/x.ipynb?token={TOKEN}"))).await;
+    assert!(recognised.has_secret && recognised.complete);
+    assert!(!format!("{recognised:?}").contains(TOKEN));
+    let connection = connected(&page.session, connect(&recognised)).await;
+    let choice = SandboxChoice::NewOnServer { connection: connection.clone(), kernel: None, keep: false };
+    page.ask(Command::ChooseSandbox { document: page.document.clone(), choice }).await.unwrap();
+    page.ask(Command::Run { document: page.document.clone(), selection: CellSelection::All }).await.unwrap();
+    page.until(|view| view.cells[0].run.state == RunState::Done).await;
+    page.settle().await;
+    assert_eq!(page.text(0), "here 42 []\n");
+    let Reply::Workspace { workspace } = page.ask(Command::WatchWorkspace).await.unwrap() else { panic!() };
+    assert!(!format!("{workspace:?}").contains(TOKEN));
+    assert_eq!(workspace.connections[0].display_url, server.address("/"));
+    page.ask(Command::Save {
+        document: page.document.clone(),
+        path: None,
+        choice: sandbook_protocol::SaveChoice::Ask,
+    })
+    .await
+    .unwrap();
+    workbench.shut_down().await;
+    assert_eq!(files_with_the_token(home.0.path()), Vec::<std::path::PathBuf>::new());
+    let listed = ask(&page.session, Command::ListServerKernels { connection }).await.unwrap();
+    assert!(
+        matches!(&listed, Reply::ServerKernels { running, .. } if running.is_empty()),
+        "its kernel is gone: {listed:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_server_is_told_apart() {
+    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let server = Server::start(server_folder.path());
+    let workbench = home.open().await;
+    let session = workbench.connect(ClientKind::Browser);
+    let refused = |command| async { ask(&session, command).await.unwrap_err().code };
+    assert_eq!(refused(connect_to(&server.address("/"), Some("wrong"))).await, ErrorCode::CredentialRefused);
+    assert_eq!(refused(connect_to(&server.address("/"), None)).await, ErrorCode::CredentialMissing);
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    assert_eq!(refused(connect_to(&format!("http://{unused}/"), Some("x"))).await, ErrorCode::Unreachable);
+    assert_eq!(refused(connect_to("what is this", None)).await, ErrorCode::NotRecognised);
+    let Reply::Workspace { workspace } = ask(&session, Command::WatchWorkspace).await.unwrap() else {
+        panic!()
+    };
+    assert!(workspace.connections.is_empty(), "nothing is saved that did not work");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_that_somebody_uses_is_joined_only_when_the_person_agrees() {
+    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let server = Server::start(server_folder.path());
+    let workbench = home.open().await;
+    let mut first = Page::open(&workbench, &home.notebook("first.ipynb", &["shared = 41"])).await;
+    let connection = connected(&first.session, connect_to(&server.address("/"), Some(TOKEN))).await;
+    let choice = SandboxChoice::NewOnServer { connection: connection.clone(), kernel: None, keep: false };
+    first.ask(Command::ChooseSandbox { document: first.document.clone(), choice }).await.unwrap();
+    first
+        .ask(Command::Run { document: first.document.clone(), selection: CellSelection::All })
+        .await
+        .unwrap();
+    first.until(|view| view.cells[0].run.state == RunState::Done).await;
+    let Reply::ServerKernels { running, .. } =
+        first.ask(Command::ListServerKernels { connection: connection.clone() }).await.unwrap()
+    else {
+        panic!()
+    };
+    let mut second = Page::open(&workbench, &home.notebook("second.ipynb", &["shared + 1"])).await;
+    let attach = |shared| SandboxChoice::AttachOnServer {
+        connection: connection.clone(),
+        kernel: running[0].id.clone(),
+        shared,
+    };
+    let alone =
+        second.ask(Command::ChooseSandbox { document: second.document.clone(), choice: attach(false) }).await;
+    assert_eq!(alone.unwrap_err().code, ErrorCode::KernelInUse);
+    second
+        .ask(Command::ChooseSandbox { document: second.document.clone(), choice: attach(true) })
+        .await
+        .unwrap();
+    second
+        .ask(Command::Run { document: second.document.clone(), selection: CellSelection::All })
+        .await
+        .unwrap();
+    second.until(|view| view.cells[0].run.state == RunState::Done).await;
+    assert!(format!("{:?}", second.cell(0).outputs).contains("42"));
+    workbench.shut_down().await;
+}
