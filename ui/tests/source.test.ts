@@ -142,3 +142,12 @@ describe("after a gap", () => {
     expect(sources.settled(sources.resume(typed, "ab", 2))).toBe(true);
   });
 });
+
+describe("the difference of two texts", () => {
+  it("never cuts a character in two", () => {
+    expect(sources.difference("a😀b", "a😁b")).toEqual({ from: 1, to: 3, insert: "😁" });
+    // The same second half, another first one.
+    expect(sources.difference("a\u{1f600}b", "a\u{1fa00}b")).toEqual({ from: 1, to: 3, insert: "\u{1fa00}" });
+    expect(sources.difference("😀😀", "😀")).toEqual({ from: 2, to: 4, insert: "" });
+  });
+});

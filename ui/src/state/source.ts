@@ -92,14 +92,19 @@ export function receive(
   return { source: { text: applyEdits(source.text, editsOf(changes)), revision, sent, unsent }, changes };
 }
 
-/** The smallest single edit that turns one text into another. */
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
+const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
+
+/** The smallest single edit that turns one text into another. It never cuts a character in two: no UTF-8 says half of one. */
 export function difference(from: string, to: string): SourceEdit | null {
   if (from === to) return null;
   let start = 0;
   const least = Math.min(from.length, to.length);
   while (start < least && from.charCodeAt(start) === to.charCodeAt(start)) start += 1;
+  if (start > 0 && isHigh(from.charCodeAt(start - 1))) start -= 1;
   let end = 0;
   while (end < least - start && from.charCodeAt(from.length - 1 - end) === to.charCodeAt(to.length - 1 - end)) end += 1;
+  if (end > 0 && isLow(from.charCodeAt(from.length - end))) end -= 1;
   return { from: start, to: from.length - end, insert: to.slice(start, to.length - end) };
 }
 
