@@ -7,17 +7,36 @@
 //! use bytes::Bytes;
 //! use sandbook_notebook::{CellKey, CellKind, NewCell, Notebook, Operation, Position};
 //!
+//! // Open. Keys name the cells from here on; the ids in the file are left alone.
 //! let file = Bytes::from_static(b"{\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5}\n");
-//! let mut notebook = Notebook::parse(file, CellKey::sequence("c"))?;
+//! let mut notebook = Notebook::parse(file.clone(), CellKey::sequence("c"))?;
+//! // A journal begins with what the file does not say …
+//! let checkpoint = serde_json::to_string(&notebook.checkpoint())?;
+//!
+//! // … then every applied step goes into it, and the changes to the views.
 //! let cell = NewCell::new(CellKey::new("new"), CellKind::Code, "1 + 1");
 //! let applied = notebook.apply(Operation::InsertCells { at: Position::Index(0), cells: vec![cell] })?;
-//! // `applied.step` goes to the journal (serde_json), `applied.changes` tell the views what to show anew.
+//! let step = serde_json::to_string(&applied.step)?;
+//!
+//! // Save: pieces to write one behind the other, mostly slices of the file. A clone of the notebook can do it elsewhere.
 //! let segments = notebook.segments(&mut |blob| Err(std::io::Error::other(blob.hash.clone())))?;
-//! // `segments` go to the file, one behind the other.
+//!
+//! // After a crash: the file, the checkpoint, the steps.
+//! let mut again = Notebook::resume(file, &serde_json::from_str(&checkpoint)?)?;
+//! again.replay(serde_json::from_str(&step)?)?;
+//! assert_eq!(segments.concat(), again.to_bytes(&mut |_| unreachable!())?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Sources have `\n` line breaks here, whatever the file has; positions count UTF-16 units, as editors do.
+//! What to know:
+//! - Sources have `\n` line breaks here, whatever the file has; positions count UTF-16 units, as editors do.
+//! - An editor sends [`Operation::EditSource`] against the revision it knows, one at a time, and maps what it receives
+//!   over what it has not got through, one [`Change::Source`] at a time and with the ranges apart
+//!   ([`Changes::edits`]); then it ends with the text that is here, whoever else types.
+//! - Outputs keep flowing to deleted cells ([`Notebook::cell`] finds them), and an undo brings them back with them.
+//! - An output is named by its cell, [`Cell::output_generation`] and its index.
+//! - Outputs of the file stay text until somebody asks; [`Cell::outputs`] reads them anew each time.
+//!
 //! What is deliberately absent: files, journals and their fsync (the store), the terminal rules of streams (outputs come
 //! in resolved by [`stream_text`]), trust, and everything about running.
 

@@ -107,7 +107,7 @@ fn cell_edits<'a>(
         edits.push(("cell_type", Some(format!("\"{}\"", cell.kind.name()).into_bytes())));
     }
     if let Some(source) = &cell.source
-        && (cell.fields.source.is_none() || cell.found_source() != *source)
+        && cell.found_source() != *source
     {
         let found = cell.field(cell.fields.source.as_ref());
         edits.push(("source", Some(write::source(found, source, style, indent))));

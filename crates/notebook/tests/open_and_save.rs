@@ -264,6 +264,8 @@ fn written(value: &serde_json::Value, indent: &str) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn any_notebook_is_saved_as_it_was_opened(
         cells in prop::collection::vec(any_cell(), 0..6),
@@ -290,6 +292,36 @@ proptest! {
     #[test]
     fn any_bytes_are_opened_or_refused(text in any::<Vec<u8>>()) {
         let _ = Notebook::parse(text.into(), CellKey::sequence("c"));
+    }
+
+    #[test]
+    fn a_damaged_notebook_is_refused_or_saved_as_it_is(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 0..4_usize, "[\\[\\]{}\"\\\\,:0a \n]{0,3}"), 1..4)
+    ) {
+        let mut text = BASE.as_bytes().to_vec();
+        for (at, width, insert) in damage {
+            let at = at.index(text.len());
+            text.splice(at..(at + width).min(text.len()), insert.into_bytes());
+        }
+        let text = Bytes::from(text);
+        let Ok(mut notebook) = Notebook::parse(text.clone(), CellKey::sequence("c")) else { return Ok(()) };
+        let save = |notebook: &Notebook| notebook.to_bytes(&mut |_| unreachable!()).unwrap();
+        prop_assert_eq!(&save(&notebook), &text);
+        for key in notebook.cells().map(|cell| cell.key().clone()).collect::<Vec<_>>() {
+            let cell = notebook.cell(&key).unwrap();
+            let _ = (cell.outputs(), cell.metadata(), cell.attachments(), cell.id(), cell.execution_count());
+            let (source, kind) = (cell.source().into_owned(), cell.kind());
+            let set = |source: String| Operation::SetSource { cell: key.clone(), source };
+            if kind == CellKind::Broken {
+                prop_assert!(notebook.apply(set("x".into())).is_err());
+                continue;
+            }
+            notebook.apply(set(format!("{source}\u{e9}"))).unwrap();
+            let changed = Notebook::parse(save(&notebook), CellKey::sequence("c")).unwrap();
+            prop_assert_eq!(changed.cell(&key).unwrap().source(), format!("{source}\u{e9}"));
+            notebook.apply(set(source)).unwrap();
+            prop_assert_eq!(&save(&notebook), &text);
+        }
     }
 
     #[test]

@@ -459,7 +459,7 @@ fn carry_out(notebook: &mut Notebook, what: Wish, number: usize) -> Option<Resul
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn undoing_everything_gives_the_file_and_redoing_everything_what_was_made_of_it(
