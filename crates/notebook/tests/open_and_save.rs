@@ -141,6 +141,24 @@ fn an_edit_taken_back_by_hand_gives_the_file_as_it_was() {
 }
 
 #[test]
+fn line_breaks_inside_a_source_and_the_form_of_the_source_stay() {
+    for (before, after) in [
+        (r#"["a\r\n", "\u0062\r\n", "c"]"#, r#"["a\r\n", "b!\r\n", "c"]"#),
+        (r#"["\u0061\n","b\n","c"]"#, r#"["\u0061\n","b!\n","c"]"#),
+        (r#"["a\nb\n", "c"]"#, r#"["a\n", "b!\n", "c"]"#),
+        (r#""a\r\nb\r\nc""#, r#""a\r\nb!\r\nc""#),
+        (r#""a\nb\nc""#, r#""a\nb!\nc""#),
+    ] {
+        let file = |source: &str| {
+            format!("{{\"cells\": [{{\"cell_type\": \"raw\", \"source\": {source}}}], \"nbformat\": 4}}")
+        };
+        let mut notebook = open(&file(before));
+        edit(&mut notebook, "c1", 3, 3, "!");
+        assert_eq!(saved(&notebook), file(after));
+    }
+}
+
+#[test]
 fn a_new_cell_looks_like_the_others_of_the_file() {
     let mut notebook = open(BASE);
     let cell = NewCell::new("key:1".into(), CellKind::Code, "a\nb");
