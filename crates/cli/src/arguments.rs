@@ -74,7 +74,7 @@ pub(crate) struct Place {
     #[arg(long, value_enum, default_value = "jupyter")]
     pub(crate) runtime: RuntimeName,
     /// Address of a Jupyter server, in any form in which it can be copied. Without it the kernel is started here.
-    /// A token in it is seen by other users of this computer: set SANDBOOK_TOKEN, or wait for the prompt
+    /// A token in it is seen by other users of this computer: set `SANDBOOK_TOKEN`, or wait for the prompt
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
     /// Name of the kernel, such as python3, or a Python interpreter as python:PATH
@@ -212,7 +212,9 @@ mod tests {
         for good in [vec!["1+1"], vec!["-"], vec!["-f", "a.py"], vec!["--timeout", "1.5", "-1"]] {
             assert!(Arguments::try_parse_from(["sandbook", "exec"].into_iter().chain(good)).is_ok());
         }
-        for bad in [vec![], vec!["1", "-f", "a.py"], vec!["--timeout", "-1", "1"], vec!["--timeout", "x", "1"]] {
+        for bad in
+            [vec![], vec!["1", "-f", "a.py"], vec!["--timeout", "-1", "1"], vec!["--timeout", "x", "1"]]
+        {
             assert!(Arguments::try_parse_from(["sandbook", "exec"].into_iter().chain(bad)).is_err());
         }
     }

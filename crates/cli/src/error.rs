@@ -82,7 +82,8 @@ impl From<sandbook_store::Error> for CommandError {
     fn from(error: sandbook_store::Error) -> Self {
         // The settings are the person's own to mend; everything else is the disk's.
         let status = if matches!(error, sandbook_store::Error::Config(_)) { USAGE } else { INFRASTRUCTURE };
-        Self::infrastructure(error.code(), error.to_string(), error.hint().unwrap_or_default()).with_status(status)
+        Self::infrastructure(error.code(), error.to_string(), error.hint().unwrap_or_default())
+            .with_status(status)
     }
 }
 
@@ -121,7 +122,8 @@ mod tests {
     #[test]
     fn each_kind_of_failure_has_its_own_status() {
         let died = SandboxError::Died { cause: "signal 9".into() };
-        let limit = SandboxError::TimedOut { what: "the start".into(), limit: std::time::Duration::from_secs(1) };
+        let limit =
+            SandboxError::TimedOut { what: "the start".into(), limit: std::time::Duration::from_secs(1) };
         assert_eq!(CommandError::from(&died).status, 125);
         assert_eq!(CommandError::from(&limit).status, 124);
         assert_eq!(CommandError::from(&SandboxError::Cancelled).status, 130);

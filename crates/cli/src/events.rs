@@ -16,9 +16,10 @@ pub(crate) fn line(event: &Event) -> Option<Value> {
         EventKind::Display { data, metadata, display_id } => {
             ("display", json!({ "data": bundle(data), "metadata": raw(metadata), "display_id": display_id }))
         }
-        EventKind::DisplayUpdate { data, metadata, display_id } => {
-            ("display_update", json!({ "data": bundle(data), "metadata": raw(metadata), "display_id": display_id }))
-        }
+        EventKind::DisplayUpdate { data, metadata, display_id } => (
+            "display_update",
+            json!({ "data": bundle(data), "metadata": raw(metadata), "display_id": display_id }),
+        ),
         EventKind::Result { data, metadata, display_id, execution_count } => (
             "result",
             json!({

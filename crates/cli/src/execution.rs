@@ -81,8 +81,12 @@ fn answer(password: bool, answers: UnboundedSender<SecretString>) {
 }
 
 fn given_up(asked: Asked) -> CommandError {
-    CommandError::infrastructure("cancelled", "Given up before the code ended.", "What it printed until then is above.")
-        .with_status(asked.status())
+    CommandError::infrastructure(
+        "cancelled",
+        "Given up before the code ended.",
+        "What it printed until then is above.",
+    )
+    .with_status(asked.status())
 }
 
 /// The exit status of an outcome: the code's own where it has one.

@@ -33,7 +33,11 @@ pub(crate) fn working_directory(detached: bool) -> PathBuf {
 /// An absolute path of a file that exists.
 pub(crate) fn existing(file: &Path) -> Result<String, CommandError> {
     let unreadable = |why: String| {
-        CommandError::usage("file_unreadable", format!("{} cannot be read: {why}.", file.display()), "Check the path.")
+        CommandError::usage(
+            "file_unreadable",
+            format!("{} cannot be read: {why}.", file.display()),
+            "Check the path.",
+        )
     };
     let path = std::path::absolute(file).map_err(|error| unreadable(error.to_string()))?;
     let metadata = std::fs::metadata(&path).map_err(|error| unreadable(error.to_string()))?;

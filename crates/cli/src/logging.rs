@@ -7,7 +7,10 @@
 
 use std::io::{self, Write};
 
-use sandbook_store::{folders::{self, Folders}, redact};
+use sandbook_store::{
+    folders::{self, Folders},
+    redact,
+};
 use sandbook_workbench::LogLines;
 use tracing_appender::{
     non_blocking::WorkerGuard,

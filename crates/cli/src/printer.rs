@@ -48,6 +48,10 @@ impl Printer {
                 output.flush()?;
                 io::stderr().write_all(traceback(error, self.colour_in_errors).as_bytes())
             }
+            EventKind::InputRequest { prompt, .. } => {
+                self.at_line_start = true;
+                output.write_all(prompt.as_bytes())
+            }
             _ => Ok(()),
         }
     }
@@ -65,7 +69,8 @@ impl Printer {
 
 /// A value's plain text, or what it is where it has none.
 fn shown(data: &MimeBundle) -> String {
-    let text = data.get("text/plain").and_then(|raw| serde_json::from_str::<serde_json::Value>(raw.get()).ok());
+    let text =
+        data.get("text/plain").and_then(|raw| serde_json::from_str::<serde_json::Value>(raw.get()).ok());
     match text {
         Some(serde_json::Value::String(text)) => text,
         Some(serde_json::Value::Array(parts)) => parts.iter().filter_map(serde_json::Value::as_str).collect(),
@@ -73,7 +78,13 @@ fn shown(data: &MimeBundle) -> String {
     }
 }
 
+/// What an error says. An exit is none: as everywhere, its text is said, and its number is the exit status.
 fn traceback(error: &CodeError, colour: bool) -> String {
+    if error.name == "SystemExit" {
+        let says_nothing =
+            error.value.is_empty() || error.value == "None" || error.value.parse::<i64>().is_ok();
+        return if says_nothing { String::new() } else { format!("{}\n", error.value) };
+    }
     let mut text = error.traceback.join("\n");
     if text.is_empty() {
         text = format!("{}: {}", error.name, error.value);
@@ -133,5 +144,17 @@ mod tests {
         };
         assert_eq!(traceback(&error, false), "E: v\n");
         assert_eq!(traceback(&CodeError { traceback: Vec::new(), ..error }, false), "E: v\n");
+    }
+
+    #[test]
+    fn an_exit_says_its_text_and_no_traceback() {
+        let exit = |value: &str| CodeError {
+            name: "SystemExit".into(),
+            value: value.into(),
+            traceback: vec!["frames".into()],
+        };
+        assert_eq!(traceback(&exit("3"), false), "");
+        assert_eq!(traceback(&exit("None"), false), "");
+        assert_eq!(traceback(&exit("no such file"), false), "no such file\n");
     }
 }

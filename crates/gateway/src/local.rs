@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use sandbook_client::{FrameReader, FrameWriter, Listener, ServerStream};
+use sandbook_client::{ClientError, FrameReader, FrameWriter, Listener, ServerStream};
 use sandbook_protocol::{ClientMessage, Frame, ServerMessage};
 use tokio::io::{AsyncWrite, split};
 use tokio_util::sync::CancellationToken;
@@ -71,6 +71,11 @@ async fn converse(gateway: Arc<Gateway>, stream: ServerStream) {
             }
             Ok(Some(Frame::Resource { .. })) => {}
             Ok(None) => break,
+            // A client that leaves does not have to say good-bye.
+            Err(ClientError::Connection(error)) => {
+                tracing::debug!(%error, "a client has gone");
+                break;
+            }
             Err(error) => {
                 tracing::warn!(%error, "a client's connection is given up");
                 break;

@@ -92,6 +92,11 @@ impl Credentials {
     }
 }
 
+/// The credential that the keyring holds under a name, for a command that makes a sandbox in its own process.
+pub async fn stored_credential(name: &str) -> Option<SecretString> {
+    Credentials::default().load(name).await
+}
+
 /// Runs a call that may wait for a prompt of the system. The error is one line without a secret.
 async fn blocking<T: Send + 'static>(
     call: impl FnOnce() -> keyring_core::Result<T> + Send + 'static,

@@ -31,6 +31,7 @@ mod settings;
 mod time;
 mod workspace;
 
+pub use credentials::stored_credential;
 pub use error::{WorkbenchError, sandbox_error};
 pub use logs::LogLines;
 pub use owner::{ResourceContent, Workbench, WorkbenchOptions};

@@ -1,6 +1,6 @@
 //! `sandbook config`: where the settings are, what is in force, what is wrong.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use sandbook_store::{
     config::{self, POLICIES, SETTINGS, Schema, SettingsFile},
@@ -36,16 +36,21 @@ pub(crate) fn path(json: bool) -> Ended {
     ];
     let variables = || ENVIRONMENT.iter().chain(&OTHER_VARIABLES);
     if json {
+        let folders: BTreeMap<_, _> = places.into_iter().collect();
+        let files: BTreeMap<_, _> = files.into_iter().collect();
         let value = json!({
             "type": "paths",
-            "folders": places.iter().map(|(name, path)| (*name, json!(path))).collect::<serde_json::Map<_, _>>(),
-            "files": files.iter().map(|(name, path)| (*name, json!(path))).collect::<serde_json::Map<_, _>>(),
+            "folders": folders,
+            "files": files,
             "environment": variables().map(|(name, meaning)| variable(name, meaning)).collect::<Vec<_>>(),
         });
         output::line(&value);
         return Ok(0);
     }
-    let named = places.iter().map(|(name, path)| (*name, *path)).chain(files.iter().map(|(name, path)| (*name, path.as_path())));
+    let named = places
+        .iter()
+        .map(|(name, path)| (*name, *path))
+        .chain(files.iter().map(|(name, path)| (*name, path.as_path())));
     for (name, path) in named {
         let missing = if path.exists() { "" } else { "  (not made yet)" };
         println!("{name:<12} {}{missing}", path.display());
@@ -66,10 +71,8 @@ fn variable(name: &str, meaning: &str) -> Value {
 /// Every setting and policy, and where its value comes from.
 pub(crate) fn show(json: bool) -> Ended {
     let folders = home::folders()?;
-    let files: [(&str, std::path::PathBuf, &'static Schema); 2] = [
-        ("settings", folders.settings_file(), &SETTINGS),
-        ("policies", folders.policies_file(), &POLICIES),
-    ];
+    let files: [(&str, std::path::PathBuf, &'static Schema); 2] =
+        [("settings", folders.settings_file(), &SETTINGS), ("policies", folders.policies_file(), &POLICIES)];
     for (name, path, schema) in files {
         let file = SettingsFile::open(&path, schema)?;
         if json {

@@ -45,22 +45,26 @@ async fn run(exec: Exec, code: String, allow_input: bool) -> Ended {
         CommandError::infrastructure("internal", format!("Ctrl-C cannot be watched for: {error}."), "")
     })?;
     let folder = std::env::current_dir().map_err(|error| {
-        CommandError::usage("file_unreadable", format!("The folder cannot be read: {error}."), "Change to another one.")
+        CommandError::usage(
+            "file_unreadable",
+            format!("The folder cannot be read: {error}."),
+            "Change to another one.",
+        )
     })?;
     let timeout = match exec.timeout {
         Some(timeout) => limit(timeout),
         None => Settings::of(&SettingsFile::open(&folders.settings_file(), &SETTINGS)?).timeouts.exec,
     };
     let own = Own::start(folders, exec.place, &folder, None, &mut signals).await?;
-    let request = ExecuteRequest {
-        allow_input,
-        timeout,
-        restart_after: Some(GRACE),
-        ..ExecuteRequest::new(code)
-    };
+    let request =
+        ExecuteRequest { allow_input, timeout, restart_after: Some(GRACE), ..ExecuteRequest::new(code) };
     let mut printer = Printer::new();
     let outcome = execution::execute(own.sandbox(), request, exec.json, &mut signals, |events| {
-        if exec.json { events.iter().filter_map(events::line).try_for_each(|line| output::try_line(&line)) } else { printer.print(events) }
+        if exec.json {
+            events.iter().filter_map(events::line).try_for_each(|line| output::try_line(&line))
+        } else {
+            printer.print(events)
+        }
     })
     .await;
     own.stop().await;
@@ -82,18 +86,25 @@ fn explain(outcome: &Outcome, status: u8, timeout: Duration) {
         eprintln!("error: The run did not come to its end.");
     } else if outcome.timed_out {
         eprintln!("error: The code was interrupted after {} s.", timeout.as_secs_f64());
-        eprintln!("hint: What it printed until then is above. Give it more with --timeout, or 0 for no limit.");
+        eprintln!(
+            "hint: What it printed until then is above. Give it more with --timeout, or 0 for no limit."
+        );
     }
 }
 
 /// The code, and whether it came from standard input.
 fn source(exec: &Exec) -> Result<(String, bool), CommandError> {
     let unreadable = |what: &str, error: std::io::Error| {
-        CommandError::usage("file_unreadable", sentence(&format!("{what} cannot be read: {error}")), "Check the path.")
+        CommandError::usage(
+            "file_unreadable",
+            sentence(&format!("{what} cannot be read: {error}")),
+            "Check the path.",
+        )
     };
     match (&exec.file, exec.code.as_deref()) {
         (Some(file), _) => {
-            let code = std::fs::read_to_string(file).map_err(|error| unreadable(&file.display().to_string(), error))?;
+            let code = std::fs::read_to_string(file)
+                .map_err(|error| unreadable(&file.display().to_string(), error))?;
             Ok((code, false))
         }
         (None, Some("-") | None) => {
@@ -101,7 +112,9 @@ fn source(exec: &Exec) -> Result<(String, bool), CommandError> {
                 eprintln!("Type the code, then Ctrl-D.");
             }
             let mut code = String::new();
-            std::io::stdin().read_to_string(&mut code).map_err(|error| unreadable("standard input", error))?;
+            std::io::stdin()
+                .read_to_string(&mut code)
+                .map_err(|error| unreadable("standard input", error))?;
             Ok((code, true))
         }
         (None, Some(code)) => Ok((code.to_owned(), false)),

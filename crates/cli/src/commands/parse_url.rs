@@ -43,7 +43,9 @@ pub(crate) fn parse_url(text: &str, json: bool) -> Ended {
     }
     println!("secret: {}", if recognised.has_secret() { "yes, not shown" } else { "none" });
     if recognised.is_plain_http_elsewhere() {
-        println!("warning: the way to this server is not encrypted, so others on the network can read the token");
+        println!(
+            "warning: the way to this server is not encrypted, so others on the network can read the token"
+        );
     }
     Ok(0)
 }

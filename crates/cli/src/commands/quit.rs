@@ -35,12 +35,14 @@ mod platform {
 
     pub(super) fn ask_to_end(place: &Place) -> Ended {
         let process = place.owner_process().and_then(|process| i32::try_from(process).ok());
-        let asked = process.ok_or(nix::Error::ESRCH).and_then(|process| {
-            signal::kill(Pid::from_raw(process), signal::Signal::SIGTERM)
-        });
+        let asked = process
+            .ok_or(nix::Error::ESRCH)
+            .and_then(|process| signal::kill(Pid::from_raw(process), signal::Signal::SIGTERM));
         match asked {
             Ok(()) => {
-                println!("The owner process, of another version, was asked to end. Notebooks and their journals are kept.");
+                println!(
+                    "The owner process, of another version, was asked to end. Notebooks and their journals are kept."
+                );
                 Ok(0)
             }
             Err(error) => Err(CommandError::infrastructure(

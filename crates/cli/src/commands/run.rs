@@ -44,6 +44,20 @@ struct Progress {
 }
 
 pub(crate) async fn run(run: Run) -> Ended {
+    let json = run.json;
+    match run_all(run).await {
+        // The last line is an outcome, whatever happened.
+        Err(error) if json => {
+            let progress = Progress { status: error.status, error: Some(error), ..Progress::default() };
+            let status = progress.status;
+            finish(true, &progress, 0, None);
+            Ok(status)
+        }
+        ended => ended,
+    }
+}
+
+async fn run_all(run: Run) -> Ended {
     let folders = home::folders()?;
     let _logging = logging::begin(&folders, "command", None);
     let mut signals = Signals::watch().map_err(|error| {
@@ -61,8 +75,11 @@ pub(crate) async fn run(run: Run) -> Ended {
     let mut progress = Progress::default();
     for cell in &todo {
         begin(run.json, cell, total);
-        let request =
-            ExecuteRequest { allow_input: false, timeout: run.timeout.and_then(limit), ..ExecuteRequest::new(&cell.source) };
+        let request = ExecuteRequest {
+            allow_input: false,
+            timeout: run.timeout.and_then(limit),
+            ..ExecuteRequest::new(&cell.source)
+        };
         outputs.insert(cell.key.clone(), LiveOutputs::default());
         let ended = execution::execute(own.sandbox(), request, run.json, &mut signals, |events| {
             take(&mut outputs, &cell.key, events);
@@ -91,11 +108,18 @@ pub(crate) async fn run(run: Run) -> Ended {
     }
     own.stop().await;
     put_outputs(&mut notebook, &outputs)?;
-    let written = write(&notebook, &target, run.in_place.then_some(&fingerprint), &run.notebook);
-    finish(run.json, &progress, todo.len(), &written);
-    match (progress.error, written) {
-        (_, Err(error)) | (Some(error), Ok(_)) => Err(error),
-        (None, Ok(_)) => Ok(progress.status),
+    let written = match write(&notebook, &target, run.in_place.then_some(&fingerprint), &run.notebook) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            progress.status = error.status;
+            progress.error = Some(error);
+            None
+        }
+    };
+    finish(run.json, &progress, todo.len(), written.as_deref());
+    match progress.error {
+        Some(error) if !run.json => Err(error),
+        _ => Ok(progress.status),
     }
 }
 
@@ -134,7 +158,8 @@ fn beside(notebook: &Path) -> PathBuf {
 fn todo(notebook: &Notebook) -> Vec<Todo> {
     let cells = notebook.cells().zip(1..);
     let code = cells.filter(|(cell, _)| cell.kind() == CellKind::Code && !cell.source().trim().is_empty());
-    code.map(|(cell, number)| Todo { key: cell.key().clone(), number, source: cell.source().into_owned() }).collect()
+    code.map(|(cell, number)| Todo { key: cell.key().clone(), number, source: cell.source().into_owned() })
+        .collect()
 }
 
 /// What the kernel says about itself goes into the notebook, as the page does it.
@@ -200,7 +225,8 @@ fn write(
         .segments(&mut |blob| Err(std::io::Error::other(format!("{} is not in this notebook", blob.hash))))
         .map_err(|error| failed(target, error.to_string()))?;
     let put = |path: &Path| {
-        write_atomically(path, segments.iter().map(AsRef::as_ref)).map_err(|error| failed(path, error.to_string()))
+        write_atomically(path, segments.iter().map(AsRef::as_ref))
+            .map_err(|error| failed(path, error.to_string()))
     };
     let changed = unchanged.is_some_and(|known| !known.is_current(target).unwrap_or(false));
     if !changed {
@@ -246,21 +272,20 @@ fn end(json: bool, cell: &Todo, total: usize, outcome: &Outcome, status: u8) {
     eprintln!("cell {} of {total}: {what} ({seconds:.1} s)", cell.number);
 }
 
-fn finish(json: bool, progress: &Progress, cells: usize, written: &Result<PathBuf, CommandError>) {
-    let file = written.as_ref().ok().map(|path| path.display().to_string());
+fn finish(json: bool, progress: &Progress, cells: usize, written: Option<&Path>) {
     if json {
-        let error = progress.error.as_ref().or(written.as_ref().err());
         output::line(&json!({
             "type": "outcome",
-            "success": progress.failed == 0 && progress.run == cells && error.is_none(),
-            "exit_status": error.map_or(progress.status, |error| error.status),
+            "success": progress.failed == 0 && progress.run == cells && progress.error.is_none(),
+            "exit_status": progress.status,
             "cells": cells,
             "cells_run": progress.run,
             "cells_failed": progress.failed,
-            "file": file,
-            "infrastructure_error": error,
+            "file": written,
+            "infrastructure_error": progress.error,
         }));
-    } else if let Some(file) = file {
-        eprintln!("{} of {cells} code cells run, {} failed. Written: {file}", progress.run, progress.failed);
+    } else if let Some(path) = written {
+        let Progress { run, failed, .. } = progress;
+        eprintln!("{run} of {cells} code cells run, {failed} failed. Written: {}", path.display());
     }
 }

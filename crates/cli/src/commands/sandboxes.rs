@@ -58,7 +58,11 @@ fn state(state: PillState) -> &'static str {
 /// Columns as wide as their widest cell.
 fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> Vec<String> {
     let width = |column: usize| {
-        rows.iter().map(|row| row[column].chars().count()).chain([head[column].len()]).max().unwrap_or_default()
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .chain([head[column].len()])
+            .max()
+            .unwrap_or_default()
     };
     let line = |cells: &[&str; N]| {
         let padded = cells.iter().enumerate().map(|(column, cell)| format!("{cell:<0$}", width(column)));

@@ -13,7 +13,9 @@ pub(crate) async fn web(web: Web) -> Ended {
     let place = home::place(&folders);
     let (owner, mut pushes) =
         Owner::connect_or_start(&place, ClientKind::CommandLine, &home::this_program()?).await?;
-    let Reply::WebDoor { address, token } = owner.request(Command::OpenWebDoor { port: web.port, open }).await? else {
+    let Reply::WebDoor { address, token } =
+        owner.request(Command::OpenWebDoor { port: web.port, open }).await?
+    else {
         return Err(CommandError::infrastructure("internal", "The owner gave no address.", ""));
     };
     let url = format!("{address}#token={}", token.expose());
