@@ -109,6 +109,8 @@ impl ServerPlan {
         }
         let mut environment: std::collections::BTreeMap<String, std::ffi::OsString> =
             [("JUPYTER_TOKEN".to_owned(), token.expose_secret().into())].into();
+        // its own configuration, free of what is set up for the person's servers, and quicker to start
+        environment.insert("JUPYTER_NO_CONFIG".into(), "1".into());
         for kind in ["CONFIG", "RUNTIME"] {
             environment.insert(format!("JUPYTER_{kind}_DIR"), folder.join(kind.to_lowercase()).into());
         }

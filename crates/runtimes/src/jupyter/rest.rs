@@ -330,9 +330,13 @@ impl Server {
     }
 }
 
+/// The TLS error in an error; I/O errors hold theirs aside from the chain of sources, and in each other.
 fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
-    let through_io = || error.downcast_ref::<std::io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>();
-    error.downcast_ref::<rustls::Error>().or_else(through_io)
+    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        return Some(tls);
+    }
+    let inner = error.downcast_ref::<std::io::Error>()?.get_ref()?;
+    tls_error(inner)
 }
 
 /// A server's own words for what went wrong.

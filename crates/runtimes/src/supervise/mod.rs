@@ -15,7 +15,7 @@ mod platform;
 use std::{
     ffi::OsString,
     io::{self, BufRead, Write},
-    process::{Command, Stdio},
+    process::{Command, ExitCode, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -58,9 +58,16 @@ fn report(report: &Report) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Starts a program, waits for its end, and reports. Returns the exit code for this process: the child's own, 128 and
-/// the signal, or 127 when it could not be started. Blocks; meant to be the whole of a process.
-pub fn run(mut words: impl Iterator<Item = OsString>) -> u8 {
+/// Starts a program, waits for its end, and reports; `words` are the program and its arguments, after `--` if any. The
+/// exit code is the child's own, 128 and the signal, or 127 when it could not be started. Blocks; meant to be the whole
+/// of a process.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut words = words.into_iter().peekable();
+    words.next_if(|word| word == "--");
+    ExitCode::from(supervise(words))
+}
+
+fn supervise(mut words: impl Iterator<Item = OsString>) -> u8 {
     let Some(program) = words.next() else {
         report(&Report::Failed { reason: "no program was named".into() });
         return 127;

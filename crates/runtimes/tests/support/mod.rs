@@ -206,7 +206,7 @@ pub async fn server(module: &str, options: &[&str]) -> Server {
     for kind in ["CONFIG", "DATA", "RUNTIME"] {
         command.env(format!("JUPYTER_{kind}_DIR"), folder.path().join(kind));
     }
-    command.env("IPYTHONDIR", folder.path().join("ipython"));
+    command.env("JUPYTER_NO_CONFIG", "1").env("IPYTHONDIR", folder.path().join("ipython"));
     let log = std::fs::File::create(folder.path().join("server.log")).unwrap();
     command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
     let base = options.iter().find_map(|option| option.strip_prefix("--ServerApp.base_url=")).unwrap_or("/");
