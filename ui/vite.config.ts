@@ -17,5 +17,7 @@ export default defineConfig({
     include: ["tests/**/*.test.ts"],
     setupFiles: ["tests/setup.ts"],
     restoreMocks: true,
+    // Whole pages are drawn; a busy machine takes its time.
+    testTimeout: 30_000,
   },
 });

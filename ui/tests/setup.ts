@@ -11,3 +11,5 @@ Range.prototype.getBoundingClientRect ??= () => new DOMRect();
 Element.prototype.scrollIntoView ??= () => undefined;
 globalThis.matchMedia ??= (query: string) =>
   ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList;
+document.elementsFromPoint ??= () => [];
+document.elementFromPoint ??= () => null;

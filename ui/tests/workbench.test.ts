@@ -1,0 +1,302 @@
+// What a person does, and what the owner hears of it.
+import { screen, within } from "@testing-library/svelte";
+import { EditorView } from "@codemirror/view";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { cellView, documentStatus, FixtureOwner, idleRun, workspaceView } from "./fixture/owner";
+import { rich, SCENES, text } from "./fixture/scenes";
+import { focusRow, type OpenPage, openPage, rows, settle } from "./page";
+
+function ownerOf(sources: readonly string[], status = documentStatus()): FixtureOwner {
+  return new FixtureOwner(workspaceView(), [
+    { id: "d1", status, cells: sources.map((source) => cellView({ source })) },
+  ]);
+}
+
+function editor(page: OpenPage): EditorView {
+  const dom = page.root.querySelector<HTMLElement>(".cm-editor");
+  const view = dom && EditorView.findFromDOM(dom);
+  if (!view) throw new Error("no editor");
+  return view;
+}
+
+describe("keys in command mode", () => {
+  let page: OpenPage;
+  beforeEach(async () => {
+    page = await openPage(ownerOf(["a", "b", "c"]));
+    await focusRow(page, 1);
+  });
+
+  it("move the selection", async () => {
+    await page.user.keyboard("j");
+    expect(page.notebook().active?.text).toBe("c");
+    await page.user.keyboard("kk");
+    expect(page.notebook().active?.text).toBe("a");
+    await page.user.keyboard("{Shift>}J{/Shift}");
+    expect(page.notebook().selectedCount).toBe(2);
+  });
+
+  it("insert, and select what was inserted", async () => {
+    await page.user.keyboard("b");
+    await settle();
+    expect(page.sent("insert_cell")).toMatchObject([{ index: 2, kind: "code" }]);
+    expect(page.notebook().active).toBe(page.notebook().cells[2]);
+  });
+
+  it("delete with two presses, and offer to undo it", async () => {
+    await page.user.keyboard("d");
+    expect(page.sent("delete_cells")).toEqual([]);
+    await page.user.keyboard("d");
+    await settle();
+    expect(page.sent("delete_cells")).toHaveLength(1);
+    await page.user.click(within(screen.getByRole("region", { name: "Messages" })).getByText("Undo"));
+    expect(page.sent("undo")).toHaveLength(1);
+  });
+
+  it("change what a cell is", async () => {
+    await page.user.keyboard("m");
+    await settle();
+    expect(page.sent("change_kind")).toMatchObject([{ kind: "markdown" }]);
+  });
+
+  it("edit on Enter, and come back on Escape", async () => {
+    await page.user.keyboard("{Enter}");
+    await settle();
+    expect(page.notebook().mode).toBe("edit");
+    expect(document.activeElement?.closest(".cm-editor")).not.toBeNull();
+    await page.user.keyboard("{Escape}");
+    await settle();
+    expect(page.notebook().mode).toBe("command");
+    expect(document.activeElement).toBe(rows(page)[1]);
+  });
+});
+
+describe("running", () => {
+  it("waits until the owner has what was typed", async () => {
+    const owner = ownerOf(["x = 1"]);
+    owner.echo = false;
+    const page = await openPage(owner);
+    const cell = page.notebook().cells[0];
+    if (!cell) throw new Error("no cell");
+    page.notebook().select(cell, "edit");
+    await settle();
+    editor(page).dispatch({ changes: { from: 5, insert: "0" } });
+    await focusRow(page, 0);
+    await page.user.keyboard("{Control>}{Enter}{/Control}");
+    await settle();
+    expect(page.sent("edit_source")).toMatchObject([{ base_revision: 0, edits: [{ from: 5, to: 5, insert: "0" }] }]);
+    expect(page.sent("run")).toEqual([]);
+    owner.patch("d1", {
+      type: "source_edited",
+      cell: cell.key,
+      revision: 1,
+      author: "page-1",
+      edits: [{ from: 5, to: 5, insert: "0" }],
+    });
+    await settle();
+    expect(page.sent("run")).toMatchObject([{ selection: { type: "cells", cells: [cell.key] } }]);
+  });
+
+  it("asks where, when the notebook has no sandbox", async () => {
+    const owner = ownerOf(["x"]);
+    owner.answers = (command) =>
+      command.type === "run"
+        ? { code: "no_sandbox", message: "No sandbox yet.", hint: "Choose one.", retry: false }
+        : undefined;
+    const page = await openPage(owner);
+    await focusRow(page, 0);
+    await page.user.keyboard("{Control>}{Enter}{/Control}");
+    await settle();
+    expect(screen.getByRole("dialog", { name: "Where should this run?" })).toBeTruthy();
+  });
+
+  it("goes on to the next cell, and adds one at the end", async () => {
+    const page = await openPage(ownerOf(["a", "b"]));
+    await focusRow(page, 0);
+    await page.user.keyboard("{Shift>}{Enter}{/Shift}");
+    await settle();
+    expect(page.notebook().active?.text).toBe("b");
+    await page.user.keyboard("{Shift>}{Enter}{/Shift}");
+    await settle();
+    expect(page.notebook().cells).toHaveLength(3);
+    expect(page.notebook().mode).toBe("edit");
+  });
+
+  it("shows a failure's sentence and what to do next", async () => {
+    const owner = ownerOf(["x"]);
+    owner.answers = (command) =>
+      command.type === "run"
+        ? { code: "kernel_died", message: "The kernel died.", hint: "Start it again.", retry: true }
+        : undefined;
+    const page = await openPage(owner);
+    await focusRow(page, 0);
+    await page.user.keyboard("{Control>}{Enter}{/Control}");
+    await settle();
+    expect(screen.getByRole("region", { name: "Messages" }).textContent).toMatch(/The kernel died.\s+Start it again./);
+  });
+});
+
+describe("an open editor", () => {
+  it("takes in what somebody else types, and keeps its own undo history", async () => {
+    const page = await openPage(ownerOf(["abc"]));
+    const cell = page.notebook().cells[0];
+    if (!cell) throw new Error("no cell");
+    page.notebook().select(cell, "edit");
+    await settle();
+    page.owner.patch("d1", {
+      type: "source_edited",
+      cell: cell.key,
+      revision: 1,
+      author: "other",
+      edits: [{ from: 0, to: 0, insert: "# " }],
+    });
+    await settle();
+    expect(editor(page).state.doc.toString()).toBe("# abc");
+    expect(page.sent("edit_source")).toEqual([]);
+  });
+});
+
+describe("outputs", () => {
+  it("that can run stand in a frame without an origin", async () => {
+    const owner = ownerOf([]);
+    owner.documents[0]?.cells.push(
+      cellView({ source: "x", outputs: [rich("text/html", "<b>hi</b>", { framed: true })] }),
+    );
+    vi.stubGlobal(
+      "IntersectionObserver",
+      class {
+        constructor(private readonly call: (entries: unknown[]) => void) {}
+        observe(target: Element) {
+          this.call([{ isIntersecting: true, target }]);
+        }
+        unobserve() {}
+        disconnect() {}
+      },
+    );
+    const page = await openPage(owner);
+    const frame = page.root.querySelector("iframe");
+    expect(frame?.getAttribute("sandbox")).toBe("allow-scripts");
+    expect(frame?.hasAttribute("srcdoc")).toBe(false);
+    expect(page.root.querySelector(".cell__out b")).toBeNull();
+    vi.unstubAllGlobals();
+  });
+
+  it("believe a height only from their own frame", async () => {
+    const page = await openPage(ownerOf([]));
+    window.dispatchEvent(
+      new MessageEvent("message", { data: { type: "sandbook-output-height", height: 5000 }, source: window }),
+    );
+    await settle();
+    expect(page.root.querySelector('[style*="5000px"]')).toBeNull();
+  });
+
+  it("ask the owner for more of a long text", async () => {
+    const owner = ownerOf([]);
+    const output = text("a\nb\nc\nd\nx\ny\nz", 1000);
+    owner.documents[0]?.cells.push(cellView({ source: "x", outputs: [output] }));
+    owner.answers = (command) =>
+      command.type === "output_lines"
+        ? { type: "lines", slice: { from: 4, lines: [{ text: "more", hidden: 0, next: 0 }], total_lines: 1000 } }
+        : undefined;
+    const page = await openPage(owner);
+    expect(page.root.textContent).toContain("993 lines folded");
+    await page.user.click(screen.getByText("Show 200 more"));
+    await settle();
+    expect(page.sent("output_lines")).toMatchObject([{ output: output.id, from: 4, count: 200 }]);
+    expect(page.root.textContent).toContain("992 lines folded");
+  });
+
+  it("mask a password, and hand it to nobody but the kernel", async () => {
+    const make = SCENES.outputs;
+    const owner = make?.();
+    if (!owner) throw new Error("no scene");
+    const document_ = owner.documents[0];
+    if (document_)
+      owner.documents[0] = { ...document_, input: { cell: "ask", prompt: "Token: ", password: true, asked_at: 0 } };
+    const page = await openPage(owner);
+    const field = page.root.querySelector<HTMLInputElement>(".stdin input");
+    expect(field?.type).toBe("password");
+    if (field) await page.user.type(field, "s3cret{Enter}");
+    expect(page.sent("answer_input")).toMatchObject([{ value: "s3cret" }]);
+    expect(page.root.innerHTML).not.toContain("s3cret");
+  });
+});
+
+describe("a cut from the owner", () => {
+  it("is mended by itself, and what was typed meanwhile arrives", async () => {
+    const page = await openPage(ownerOf(["a"]));
+    const cell = page.notebook().cells[0];
+    if (!cell) throw new Error("no cell");
+    page.owner.cut();
+    await settle(2);
+    expect(page.root.querySelector(".status")?.textContent).toContain("No contact");
+    cell.replace("ab");
+    page.desk.pump(page.notebook(), cell);
+    await vi.waitFor(() => expect(page.desk.link.state).toBe("up"), 2000);
+    await settle();
+    await vi.waitFor(() => expect(page.owner.documents[0]?.cells[0]?.source).toBe("ab"));
+  });
+});
+
+describe("pasting an address", () => {
+  it("never paints the secret", async () => {
+    const owner = new FixtureOwner(workspaceView());
+    owner.answers = (command) =>
+      command.type === "read_pasted"
+        ? {
+            type: "recognised",
+            recognised: {
+              pasted: "p1",
+              kind: "jupyter",
+              title: "Jupyter server",
+              display_text: "http://h:8888/lab?token=***",
+              display_url: "http://h:8888/",
+              facts: [{ label: "Host", value: "h:8888", good: true }],
+              gets: [["Run cells", "yes"]],
+              notebook: null,
+              complete: true,
+              has_secret: true,
+            },
+          }
+        : undefined;
+    const page = await openPage(owner);
+    await page.user.click(screen.getByLabelText("Paste anything"));
+    await page.user.paste("http://h:8888/lab?token=abc123");
+    await settle();
+    expect(page.sent("read_pasted")).toHaveLength(1);
+    expect(document.documentElement.innerHTML).not.toContain("abc123");
+    expect(page.root.querySelector(".secret")?.textContent).toBe("hidden");
+    await page.user.click(screen.getByRole("button", { name: /Connect/ }));
+    expect(page.sent("connect")).toMatchObject([{ pasted: "p1", token: null }]);
+  });
+});
+
+describe("empty places", () => {
+  it("say what would be there", async () => {
+    const page = await openPage(new FixtureOwner(workspaceView()));
+    expect(page.root.textContent).toContain("Nothing opened yet.");
+    expect(page.root.textContent).toContain("No servers yet.");
+    expect(page.root.textContent).toContain("Nothing is running, nothing costs money.");
+  });
+
+  it("and nothing stands on the rail that has nothing behind it", async () => {
+    const page = await openPage(ownerOf(["x"]));
+    const rail = page.root.querySelector(".rail");
+    expect(
+      within(rail as HTMLElement)
+        .getAllByRole("tab")
+        .map((tab) => tab.textContent?.trim()),
+    ).toEqual(["Outline", "Runtimes", "Settings"]);
+  });
+});
+
+describe("the gutter of a running cell", () => {
+  it("ticks", async () => {
+    const owner = ownerOf([]);
+    owner.documents[0]?.cells.push(
+      cellView({ source: "x", run: idleRun({ state: "running", started_at: Date.now() - 65_000 }) }),
+    );
+    const page = await openPage(owner);
+    expect(page.root.querySelector(".cell__gutter")?.textContent).toMatch(/running\s*1:0\d/);
+  });
+});
