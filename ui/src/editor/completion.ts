@@ -7,6 +7,7 @@ import {
   type CompletionResult,
   type CompletionSource,
   completeAnyWord,
+  startCompletion,
 } from "@codemirror/autocomplete";
 import { globalCompletion, localCompletionSource } from "@codemirror/lang-python";
 import { StateEffect, StateField } from "@codemirror/state";
@@ -47,15 +48,41 @@ function option([label, kind]: readonly [string, string | null]): Completion {
   return { label, boost: 1, ...(type ? { type } : {}) };
 }
 
+interface Late {
+  readonly text: string;
+  readonly pos: number;
+  readonly answer: KernelCompletion;
+}
+
+const resultOf = (answer: KernelCompletion): CompletionResult | null =>
+  answer.matches.length === 0
+    ? null
+    : { from: answer.from, to: answer.to, options: answer.matches.map(option), validFor: /^[\w.]*$/ };
+
+/** Asks the kernel. What comes after the budget is shown as well, if the person has not gone on meanwhile. */
 export function kernelSource(kernel: Kernel): CompletionSource {
+  let late: Late | null = null;
   return async (context: CompletionContext): Promise<CompletionResult | null> => {
+    const { pos } = context;
+    const text = context.state.doc.toString();
+    if (late?.text === text && late.pos === pos) return resultOf(late.answer);
+    late = null;
     const word = context.matchBefore(/[\w.%]+/);
     if (!context.explicit && !(word && /[.\w]$/.test(word.text))) return null;
-    const asked = kernel.complete(context.state.doc.toString(), context.pos);
+    const asked = kernel.complete(text, pos);
     if (!asked) return null;
     const answer = await within(asked, context.explicit ? 2000 : BUDGET_MS);
-    if (!answer || answer.matches.length === 0 || context.aborted) return null;
-    return { from: answer.from, to: answer.to, options: answer.matches.map(option), validFor: /^[\w.]*$/ };
+    if (answer) return context.aborted ? null : resultOf(answer);
+    void asked.then(
+      (slow) => {
+        const { view } = context;
+        if (!view || view.state.selection.main.head !== pos || view.state.doc.toString() !== text) return;
+        late = { text, pos, answer: slow };
+        if (slow.matches.length > 0) startCompletion(view);
+      },
+      () => undefined,
+    );
+    return null;
   };
 }
 
