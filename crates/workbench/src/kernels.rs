@@ -16,7 +16,7 @@ use sandbook_runtimes::jupyter::{
     ServerSettings, Surrounding, Surroundings, environment,
 };
 use sandbook_sandbox::{AttachHandle, KernelInfo, Listed, Progress, Runtime, SandboxError, SandboxSettings};
-use sandbook_store::folders::Folders;
+use sandbook_store::{folders::Folders, records::KeptKernel};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -253,6 +253,7 @@ impl Kernels {
         &self,
         connection: &Connection,
         credential: Option<SecretString>,
+        kept: &[KeptKernel],
     ) -> Result<Reply, ProtocolError> {
         let settings = server_settings(connection)?;
         let specs = self.runtime.server_kernelspecs(&settings, credential.as_ref()).await;
@@ -271,7 +272,7 @@ impl Kernels {
             origin: connection.name.clone(),
         });
         Ok(Reply::ServerKernels {
-            running: listed.into_iter().filter_map(|listed| server_kernel(listed, now)).collect(),
+            running: listed.into_iter().filter_map(|listed| server_kernel(listed, kept, now)).collect(),
             listable,
             startable: startable.collect(),
         })
@@ -320,22 +321,30 @@ impl Kernels {
     }
 }
 
+/// The kernel's id, where it is one on a server.
+pub(crate) fn kernel_on_server(handle: &AttachHandle) -> Option<String> {
+    match Handle::read(handle) {
+        Ok(Handle::Server { kernel_id, .. }) => Some(kernel_id),
+        _ => None,
+    }
+}
+
 /// A kernel that runs on a server, as a page sees it.
-fn server_kernel(listed: Listed, now: SystemTime) -> Option<ServerKernel> {
-    let Ok(Handle::Server { kernel_id, .. }) = Handle::read(&listed.handle) else { return None };
+fn server_kernel(listed: Listed, kept: &[KeptKernel], now: SystemTime) -> Option<ServerKernel> {
+    let kernel_id = kernel_on_server(&listed.handle)?;
     let idle = listed.last_activity.and_then(|moment| now.duration_since(moment).ok());
     let (name, used_by) = match listed.title.split_once(" — ") {
         Some((name, document)) => (name.to_owned(), Some(document.to_owned())),
         None => (listed.title, None),
     };
     Some(ServerKernel {
+        kept: kept.iter().any(|kept| kept.id == kernel_id),
         id: kernel_id,
         name,
         state: listed.state,
         connections: listed.connections,
         idle_seconds: idle.map(|idle| idle.as_secs()),
         used_by,
-        kept: false,
     })
 }
 
@@ -374,7 +383,7 @@ fn server_settings(connection: &Connection) -> Result<ServerSettings, ProtocolEr
     })
 }
 
-fn sandbox_settings(connection: &Connection) -> Result<SandboxSettings, ProtocolError> {
+pub(crate) fn sandbox_settings(connection: &Connection) -> Result<SandboxSettings, ProtocolError> {
     let runtime = JupyterSettings::Server(server_settings(connection)?).to_value();
     Ok(SandboxSettings { runtime, ..SandboxSettings::default() })
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use sandbook_protocol::{ErrorCode, ProtocolError, SandboxChoice, SandboxId};
-use sandbook_sandbox::{CreateRequest, KernelStatus, Progress, StopChoice, StopReport};
-use sandbook_store::records::{SandboxRecord, SandboxState};
+use sandbook_sandbox::{
+    AttachHandle, CreateRequest, KernelStatus, Progress, SandboxError, StopChoice, StopReport,
+};
+use sandbook_store::records::{DocumentRecord, KeptKernel, SandboxRecord, SandboxState};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -62,6 +64,7 @@ impl Workbench {
             self.detach(document, StopChoice::Default);
         }
         document.set_sandbox(Some(live.clone()));
+        self.remember_place(document, Some(&live.id));
         self.note_recent(document, Some(&live.display_name));
         self.describe(document, &live);
         document.run_next();
@@ -241,6 +244,8 @@ impl Workbench {
         document.set_sandbox(None);
         if choice == StopChoice::Keep {
             live.keep(true);
+        } else {
+            self.remember_place(document, None);
         }
         if live.documents().is_empty() && !live.kept() {
             self.stop_in_background(&live, choice);
@@ -263,7 +268,10 @@ impl Workbench {
         self.set_state(&live.id, SandboxState::Stopping).await;
         let choice = if live.kept() && choice == StopChoice::Default { StopChoice::Keep } else { choice };
         let state = match live.sandbox.stop(choice, self.stop_grace()).await {
-            Ok(StopReport::LeftRunning) => SandboxState::Running,
+            Ok(StopReport::LeftRunning) => {
+                self.remember_kept(live);
+                SandboxState::Running
+            }
             Ok(report) => {
                 tracing::info!(sandbox = %live.id, ?report, "a sandbox ended");
                 SandboxState::Ended
@@ -276,6 +284,113 @@ impl Workbench {
         self.set_state(&live.id, state).await;
         lock(&self.0.sandboxes).shift_remove(&live.id);
         self.workspace_changed();
+    }
+
+    /// Joins the kernels on servers that an earlier owner left behind when it was killed, and writes off its kernels on
+    /// this computer, which ended with it.
+    pub(crate) async fn bring_back_sandboxes(&self) {
+        let living = match self.0.disk.records.living_sandboxes() {
+            Ok(living) => living,
+            Err(error) => {
+                tracing::warn!(%error, "the records of sandboxes cannot be read");
+                return;
+            }
+        };
+        for record in living {
+            let id = SandboxId(record.id.clone());
+            if self.live_sandbox(&id).is_ok() {
+                continue;
+            }
+            let state = match self.bring_back(record).await {
+                Ok(()) => SandboxState::Running,
+                Err(SandboxError::Gone { .. }) => SandboxState::Ended,
+                Err(error) => {
+                    tracing::warn!(%error, sandbox = %id, "a kernel of an earlier owner cannot be joined now");
+                    SandboxState::Lost
+                }
+            };
+            self.set_state(&id, state).await;
+        }
+        self.workspace_changed();
+    }
+
+    async fn bring_back(&self, record: SandboxRecord) -> Result<(), SandboxError> {
+        let gone = || SandboxError::Gone { what: "the kernel of an earlier owner".into() };
+        let connection = record.connection.map(sandbook_protocol::ConnectionId).ok_or_else(gone)?;
+        let connection = self.0.connections.get(&connection).map_err(|_| gone())?;
+        let credential = match connection.credential.as_deref() {
+            Some(name) => self.0.credentials.load(name).await,
+            None => None,
+        };
+        let settings = crate::kernels::sandbox_settings(&connection).map_err(|_| gone())?;
+        let request = CreateRequest {
+            settings,
+            credential,
+            progress: Progress::none(),
+            cancel: CancellationToken::new(),
+        };
+        let sandbox = self.0.kernels.runtime().attach(AttachHandle(record.handle), request).await?;
+        tracing::info!(sandbox = record.id, "a kernel that an earlier owner left behind was joined");
+        let id = SandboxId(record.id);
+        let live = Arc::new(LiveSandbox::new(
+            id.clone(),
+            sandbox,
+            Some(connection.id),
+            record.name,
+            false,
+            Self::now(),
+        ));
+        lock(&self.0.sandboxes).insert(id, live.clone());
+        self.watch_sandbox(&live);
+        for document in self.documents() {
+            self.rejoin(&document);
+        }
+        Ok(())
+    }
+
+    /// A document that ran in a sandbox which still lives runs there again.
+    pub(crate) fn rejoin(&self, document: &Arc<Document>) {
+        let Some(path) = document.path().filter(|_| document.sandbox().is_none()) else { return };
+        let path = path.display().to_string();
+        let known = self.0.disk.records.documents().unwrap_or_default();
+        let place = known.into_iter().find(|known| known.path == path);
+        let id = place.and_then(|place| place.session["sandbox"].as_str().map(|id| SandboxId(id.to_owned())));
+        if let Some(live) = id.and_then(|id| self.live_sandbox(&id).ok()).filter(|live| live.is_usable()) {
+            document.set_sandbox(Some(live.clone()));
+            self.describe(document, &live);
+        }
+    }
+
+    /// Puts on record where a document runs.
+    fn remember_place(&self, document: &Document, sandbox: Option<&SandboxId>) {
+        let Some(path) = document.path() else { return };
+        let record = DocumentRecord {
+            path: path.display().to_string(),
+            session: serde_json::json!({ "sandbox": sandbox }),
+            opened: Timestamp::now(),
+        };
+        if let Err(error) = self.0.disk.records.put_document(&record) {
+            tracing::warn!(%error, "where a notebook runs was not recorded");
+        }
+    }
+
+    /// Puts on record that a kernel goes on without us, so that it can be listed and removed.
+    fn remember_kept(&self, live: &LiveSandbox) {
+        let info = live.sandbox.info();
+        let Some(kernel) = crate::kernels::kernel_on_server(&info.handle).filter(|_| info.owned) else {
+            return;
+        };
+        let kept = KeptKernel {
+            id: kernel,
+            sandbox: live.id.0.clone(),
+            name: live.display_name.clone(),
+            document: None,
+            handle: info.handle.0,
+            kept: Timestamp::now(),
+        };
+        if let Err(error) = self.0.disk.records.put_kept_kernel(&kept) {
+            tracing::warn!(%error, "a kept kernel was not recorded");
+        }
     }
 
     async fn put_record(&self, record: SandboxRecord) -> Result<(), ProtocolError> {

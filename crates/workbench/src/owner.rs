@@ -115,6 +115,8 @@ impl Workbench {
         let workbench = Self(Arc::new(inner));
         workbench.bring_back_untitled().await;
         workbench.forget_ended_sandboxes();
+        let coming_back = workbench.clone();
+        tokio::spawn(async move { coming_back.bring_back_sandboxes().await });
         let disk = workbench.0.disk.clone();
         tokio::task::spawn_blocking(move || disk.collect_logs());
         Ok(workbench)
@@ -212,7 +214,11 @@ impl Workbench {
         let open = self.documents().into_iter().find(|document| document.path().as_ref() == Some(&path));
         let document = match open {
             Some(document) => document,
-            None => self.add(document::open(new_id(), path.clone(), self.surroundings()).await?),
+            None => {
+                let document = self.add(document::open(new_id(), path.clone(), self.surroundings()).await?);
+                self.rejoin(&document);
+                document
+            }
         };
         self.note_recent(&document, None);
         self.workspace_changed();

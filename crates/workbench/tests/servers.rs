@@ -208,3 +208,69 @@ async fn a_kernel_that_somebody_uses_is_joined_only_when_the_person_agrees() {
     assert!(format!("{:?}", second.cell(0).outputs).contains("42"));
     workbench.shut_down().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_that_was_kept_is_listed_as_such_and_can_be_removed() {
+    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let server = Server::start(server_folder.path());
+    let workbench = home.open().await;
+    let page = Page::open(&workbench, &home.notebook("kept.ipynb", &["1"])).await;
+    let connection = connected(&page.session, connect_to(&server.address("/"), Some(TOKEN))).await;
+    let choice = SandboxChoice::NewOnServer { connection: connection.clone(), kernel: None, keep: true };
+    page.ask(Command::ChooseSandbox { document: page.document.clone(), choice }).await.unwrap();
+    workbench.shut_down().await;
+    let list = || async {
+        let list = Command::ListServerKernels { connection: connection.clone() };
+        match page.ask(list).await.unwrap() {
+            Reply::ServerKernels { running, .. } => running,
+            other => panic!("{other:?}"),
+        }
+    };
+    let kernels = list().await;
+    assert_eq!(kernels.iter().map(|kernel| kernel.kept).collect::<Vec<_>>(), [true]);
+    let remove =
+        Command::DeleteServerKernel { connection: connection.clone(), kernel: kernels[0].id.clone() };
+    page.ask(remove).await.unwrap();
+    assert!(list().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_notebook_goes_on_with_its_kernel_on_a_server_after_its_owner_was_killed() {
+    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let server = Server::start(server_folder.path());
+    let path = home.notebook("going-on.ipynb", &["x = 41", "x + 1"]);
+    let run = |page: &Page, index: usize| Command::Run {
+        document: page.document.clone(),
+        selection: CellSelection::Cells { cells: vec![page.key(index)] },
+    };
+    let first_owner = async {
+        let workbench = home.open().await;
+        let mut page = Page::open(&workbench, &path).await;
+        let connection = connected(&page.session, connect_to(&server.address("/"), Some(TOKEN))).await;
+        let choice = SandboxChoice::NewOnServer { connection: connection.clone(), kernel: None, keep: false };
+        page.ask(Command::ChooseSandbox { document: page.document.clone(), choice }).await.unwrap();
+        page.ask(run(&page, 0)).await.unwrap();
+        page.until(|view| view.cells[0].run.state == RunState::Done).await;
+        connection
+    };
+    // A runtime that is gone takes everything with it in the middle of things, as a kill does.
+    let connection = std::thread::scope(|scope| {
+        let owner = scope.spawn(|| {
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            let connection = runtime.block_on(first_owner);
+            runtime.shutdown_background();
+            connection
+        });
+        owner.join().unwrap()
+    });
+    // Its token was in memory only, so the next owner is given it again.
+    let workbench = home.open().await;
+    let mut page = Page::open(&workbench, &path).await;
+    let token = Command::StoreCredential { connection, secret: Secret::new(TOKEN) };
+    page.ask(token).await.unwrap();
+    page.until(|view| view.status.sandbox.is_some()).await;
+    page.ask(run(&page, 1)).await.unwrap();
+    page.until(|view| view.cells[1].run.state == RunState::Done).await;
+    assert!(format!("{:?}", page.cell(1).outputs).contains("42"));
+    workbench.shut_down().await;
+}

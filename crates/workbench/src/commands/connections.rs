@@ -42,11 +42,15 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
         }
         Command::ListServerKernels { connection } => {
             let (connection, credential) = known(caller, &connection).await?;
-            owner.0.kernels.server_kernels(&connection, credential).await
+            let kept = owner.0.disk.records.kept_kernels().unwrap_or_default();
+            owner.0.kernels.server_kernels(&connection, credential, &kept).await
         }
         Command::DeleteServerKernel { connection, kernel } => {
             let (connection, credential) = known(caller, &connection).await?;
             owner.0.kernels.delete_server_kernel(&connection, credential, &kernel).await?;
+            if let Err(error) = owner.0.disk.records.remove_kept_kernel(&kernel) {
+                tracing::warn!(%error, "a removed kernel is still on record");
+            }
             Ok(Reply::Done)
         }
         Command::CreateEnvironment { python } => {
@@ -137,6 +141,7 @@ async fn store(caller: &Caller<'_>, id: &ConnectionId, secret: SecretString) -> 
     let credential = connection.credential.get_or_insert_with(|| id.0.clone());
     tell_if_not_kept(caller, &owner.0.credentials.store(credential, secret).await);
     owner.0.connections.put(&connection)?;
+    owner.bring_back_sandboxes().await;
     owner.refresh().await;
     Ok(Reply::Done)
 }

@@ -92,7 +92,6 @@ async fn choose(
 
 async fn interrupt(document: &Document) -> Result<Reply, ProtocolError> {
     let sandbox = document.sandbox().ok_or_else(no_sandbox)?;
-    document.hold_queue();
     sandbox.sandbox.interrupt().await.map_err(|error| sandbox_error(&error))?;
     Ok(Reply::Done)
 }

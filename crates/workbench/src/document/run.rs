@@ -97,12 +97,6 @@ impl Document {
         Ok(())
     }
 
-    /// An interrupt is on its way: what waits behind the running cell is held, as after a failure.
-    pub(crate) fn hold_queue(&self) {
-        let state = self.state();
-        tracing::debug!(running = ?state.queue.running().map(|entry| &entry.cell), "interrupt");
-    }
-
     /// Every cell up to and with the one that was running when the kernel died.
     pub(crate) fn up_to_death(&self) -> CellSelection {
         let state = self.state();
