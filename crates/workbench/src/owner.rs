@@ -212,13 +212,12 @@ impl Workbench {
         let path = absolute(path, &self.0.options.working_directory)?;
         let _one_at_a_time = self.0.opening.lock().await;
         let open = self.documents().into_iter().find(|document| document.path().as_ref() == Some(&path));
-        let document = match open {
-            Some(document) => document,
-            None => {
-                let document = self.add(document::open(new_id(), path.clone(), self.surroundings()).await?);
-                self.rejoin(&document);
-                document
-            }
+        let document = if let Some(document) = open {
+            document
+        } else {
+            let document = self.add(document::open(new_id(), path.clone(), self.surroundings()).await?);
+            self.rejoin(&document);
+            document
         };
         self.note_recent(&document, None);
         self.workspace_changed();
