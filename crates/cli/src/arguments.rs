@@ -142,9 +142,10 @@ pub(crate) struct Serve {
     /// Stays when nobody is connected and nothing runs
     #[arg(long)]
     pub(crate) stay: bool,
-    /// How many seconds to wait for somebody before leaving
-    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds, env = "SANDBOOK_LEAVE_AFTER")]
-    pub(crate) leave_after: Duration,
+    /// How many seconds to wait for somebody before leaving. 10 if absent, 600 while a kernel lives that nobody asked
+    /// to keep
+    #[arg(long, value_name = "S", value_parser = seconds, env = "SANDBOOK_LEAVE_AFTER")]
+    pub(crate) leave_after: Option<Duration>,
     /// Takes the page's files from this folder instead of the program: for work on the page
     #[arg(long, value_name = "FOLDER", env = "SANDBOOK_PAGE")]
     pub(crate) page: Option<PathBuf>,

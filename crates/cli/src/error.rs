@@ -104,11 +104,15 @@ impl From<&SandboxError> for CommandError {
     }
 }
 
-/// A message as a sentence: a capital and a full stop.
+/// A message as a sentence: a full stop, and a capital unless it begins with the name of something.
 pub(crate) fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
-    let mut sentence: String =
-        characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect());
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let mut sentence = text.to_owned();
+    if word.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && let Some(first) = sentence.get_mut(..1)
+    {
+        first.make_ascii_uppercase();
+    }
     if !sentence.ends_with(['.', '!', '?']) {
         sentence.push('.');
     }
@@ -128,5 +132,14 @@ mod tests {
         assert_eq!(CommandError::from(&limit).status, 124);
         assert_eq!(CommandError::from(&SandboxError::Cancelled).status, 130);
         assert_eq!(CommandError::from(&died).message, "The kernel died (signal 9).");
+    }
+
+    #[test]
+    fn a_sentence_does_not_change_the_name_that_it_begins_with() {
+        for (text, expected) in
+            [("it failed", "It failed."), ("in.ipynb is gone", "in.ipynb is gone."), ("", ".")]
+        {
+            assert_eq!(sentence(text), expected);
+        }
     }
 }

@@ -26,6 +26,7 @@ mod platform {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     use super::Asked;
+    use crate::error::CommandError;
 
     /// The signals of this process, from the moment this is made.
     pub(crate) struct Signals {
@@ -35,11 +36,21 @@ mod platform {
     }
 
     impl Signals {
-        pub(crate) fn watch() -> std::io::Result<Self> {
+        /// From now on they do not end this process by themselves.
+        pub(crate) fn watch() -> Result<Self, CommandError> {
+            let watched = |kind| {
+                signal(kind).map_err(|error| {
+                    CommandError::infrastructure(
+                        "internal",
+                        format!("Ctrl-C cannot be watched for: {error}."),
+                        "",
+                    )
+                })
+            };
             Ok(Self {
-                interrupt: signal(SignalKind::interrupt())?,
-                terminate: signal(SignalKind::terminate())?,
-                hang_up: signal(SignalKind::hangup())?,
+                interrupt: watched(SignalKind::interrupt())?,
+                terminate: watched(SignalKind::terminate())?,
+                hang_up: watched(SignalKind::hangup())?,
             })
         }
 
@@ -58,12 +69,13 @@ mod platform {
 #[cfg(not(unix))]
 mod platform {
     use super::Asked;
+    use crate::error::CommandError;
 
     /// The signals of this process.
     pub(crate) struct Signals;
 
     impl Signals {
-        pub(crate) fn watch() -> std::io::Result<Self> {
+        pub(crate) fn watch() -> Result<Self, CommandError> {
             Ok(Self)
         }
 

@@ -9,6 +9,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -30,6 +31,12 @@ use crate::{
 
 /// How many messages may wait to be sent, and how many pushes to be read, before the other side has to wait.
 const QUEUE: usize = 256;
+
+/// How often it is tried to reach an owner that keeps ending.
+const MOST_ATTEMPTS: u32 = 10;
+
+/// How long to wait for an owner to be gone.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
 /// A connection to the owner. Cloning it gives another handle to the same connection, which ends with the last.
 #[derive(Clone)]
@@ -106,12 +113,18 @@ impl Owner {
         kind: ClientKind,
         program: &Path,
     ) -> Result<(Self, Pushes), ClientError> {
-        match Self::connect(place, kind).await {
-            Err(ClientError::NobodyListens) => {}
-            other => return other,
+        let mut attempts = 0;
+        loop {
+            match Self::connect(place, kind).await {
+                Err(ClientError::NobodyListens) if attempts < MOST_ATTEMPTS => start(place, program).await?,
+                // An owner that ends in this very moment takes connections until its socket is gone.
+                Err(ClientError::Closed | ClientError::Connection(_)) if attempts < MOST_ATTEMPTS => {
+                    tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+                }
+                other => return other,
+            }
+            attempts += 1;
         }
-        start(place, program).await?;
-        Self::connect(place, kind).await
     }
 
     /// Says hello on a connection and waits for the welcome.

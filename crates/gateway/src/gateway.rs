@@ -27,9 +27,14 @@ impl Gateway {
         Arc::new(Self { workbench, page, web: Mutex::default(), connected: watch::Sender::new(0) })
     }
 
-    /// Answers clients on the local socket until `stop`.
-    pub async fn serve(self: &Arc<Self>, listener: Listener, stop: CancellationToken) {
-        local::serve(self, listener, &stop).await;
+    /// Answers clients on the local socket: new ones until `leaving`, those that are there until `stop`.
+    pub async fn serve(
+        self: &Arc<Self>,
+        listener: Listener,
+        leaving: CancellationToken,
+        stop: CancellationToken,
+    ) {
+        local::serve(self, listener, &leaving, &stop).await;
     }
 
     /// How many clients are connected on the local socket, from now on. A browser counts through the client that
@@ -54,6 +59,7 @@ impl Gateway {
         port: Option<u16>,
         open: Option<String>,
     ) -> Result<(Arc<WebDoor>, Invitation), GatewayError> {
+        let port = port.filter(|port| *port != 0);
         let mut web = self.web.lock().await;
         let door = match (web.upgrade(), port) {
             (Some(door), Some(asked)) if door.port() != asked => {

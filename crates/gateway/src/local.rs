@@ -15,10 +15,19 @@ use crate::{
 /// How long a client may take to say hello.
 const HELLO: Duration = Duration::from_secs(10);
 
-pub(crate) async fn serve(gateway: &Arc<Gateway>, mut listener: Listener, stop: &CancellationToken) {
+pub(crate) async fn serve(
+    gateway: &Arc<Gateway>,
+    mut listener: Listener,
+    leaving: &CancellationToken,
+    stop: &CancellationToken,
+) {
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
+            () = leaving.cancelled() => {
+                listener.close();
+                return stop.cancelled().await;
+            }
             accepted = listener.accept() => accepted,
         };
         match accepted {

@@ -174,6 +174,11 @@ impl Workbench {
             || lock(&self.0.sandboxes).values().any(|sandbox| sandbox.kept() && sandbox.is_usable())
     }
 
+    /// Whether a kernel lives here, kept or not.
+    pub fn has_kernels(&self) -> bool {
+        lock(&self.0.sandboxes).values().any(|sandbox| sandbox.is_usable())
+    }
+
     /// Cancelled once a client asked the owner to end.
     pub fn quit_requested(&self) -> CancellationToken {
         self.0.quit.clone()

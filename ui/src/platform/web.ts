@@ -7,7 +7,7 @@ import { NotAllowed, type Platform, type Transport, type TransportEvents } from 
 const KEY = "sandbook-session";
 
 const EXPIRED =
-  "This page has no session any more. Nothing is lost, notebooks go on running. Open the address that `sandbook serve --web` prints.";
+  "This page has no session any more. Nothing is lost, notebooks go on running. Open the address that `sandbook web` prints.";
 
 async function exchange(oneTime: string): Promise<string> {
   const response = await fetch("/api/session", {

@@ -41,9 +41,7 @@ pub(crate) async fn exec(exec: Exec) -> Ended {
 async fn run(exec: Exec, code: String, allow_input: bool) -> Ended {
     let folders = home::folders()?;
     let _logging = logging::begin(&folders, "command", None);
-    let mut signals = Signals::watch().map_err(|error| {
-        CommandError::infrastructure("internal", format!("Ctrl-C cannot be watched for: {error}."), "")
-    })?;
+    let mut signals = Signals::watch()?;
     let folder = std::env::current_dir().map_err(|error| {
         CommandError::usage(
             "file_unreadable",

@@ -7,11 +7,8 @@ use crate::{Ended, error::CommandError, home};
 
 pub(crate) async fn quit(force: bool) -> Ended {
     let place = home::place(&home::folders()?);
-    let owner = match Owner::connect(&place, ClientKind::CommandLine).await {
-        Ok((owner, pushes)) => {
-            drop(pushes);
-            owner
-        }
+    let (owner, mut pushes) = match Owner::connect(&place, ClientKind::CommandLine).await {
+        Ok(connected) => connected,
         Err(ClientError::NobodyListens) => {
             println!("Sandbook's owner process does not run.");
             return Ok(0);
@@ -22,8 +19,13 @@ pub(crate) async fn quit(force: bool) -> Ended {
         }
         Err(error) => return Err(error.into()),
     };
-    owner.request(Command::Quit { force }).await?;
-    println!("Sandbook's owner process ends. Notebooks and their journals are kept.");
+    match owner.request(Command::Quit { force }).await {
+        // It may be gone before it has answered.
+        Ok(_) | Err(ClientError::Closed) => {}
+        Err(error) => return Err(error.into()),
+    }
+    while pushes.next().await.is_some() {}
+    println!("Sandbook's owner process has ended. Notebooks and their journals are kept.");
     Ok(0)
 }
 

@@ -60,9 +60,7 @@ pub(crate) async fn run(run: Run) -> Ended {
 async fn run_all(run: Run) -> Ended {
     let folders = home::folders()?;
     let _logging = logging::begin(&folders, "command", None);
-    let mut signals = Signals::watch().map_err(|error| {
-        CommandError::infrastructure("internal", format!("Ctrl-C cannot be watched for: {error}."), "")
-    })?;
+    let mut signals = Signals::watch()?;
     let (mut notebook, fingerprint) = read(&run.notebook)?;
     let target = target(&run);
     let todo = todo(&notebook);

@@ -15,6 +15,15 @@ use crate::{
     home, logging,
 };
 
+/// How long an owner without clients waits for one.
+const LEAVE_AFTER: Duration = Duration::from_secs(10);
+
+/// How long it waits while a kernel lives: a window that crashed comes back to its variables.
+const LEAVE_KERNELS_AFTER: Duration = Duration::from_mins(10);
+
+/// How long an owner that ends may take for it, before the next gives up waiting.
+const LONGEST_END: Duration = Duration::from_secs(30);
+
 /// How often an owner without clients looks whether what it keeps has ended.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -26,7 +35,7 @@ pub(crate) async fn serve(serve: Serve) -> Ended {
     let lines = LogLines::default();
     let _logging = logging::begin(&folders, "owner", Some(lines.clone()));
     // The place first: two owners must never open the same store.
-    let listener = Listener::bind(&home::place(&folders))?;
+    let listener = Listener::bind_after(&home::place(&folders), LONGEST_END).await?;
     let options = WorkbenchOptions {
         folders,
         supervisor: Some(home::this_program()?),
@@ -42,10 +51,10 @@ pub(crate) async fn serve(serve: Serve) -> Ended {
     })?;
     let page = serve.page.map_or(PageSource::Embedded, PageSource::Folder);
     let gateway = Gateway::new(workbench.clone(), page);
-    let stop = CancellationToken::new();
+    let (leaving, stop) = (CancellationToken::new(), CancellationToken::new());
     let doors = tokio::spawn({
-        let (gateway, stop) = (gateway.clone(), stop.clone());
-        async move { gateway.serve(listener, stop).await }
+        let (gateway, leaving, stop) = (gateway.clone(), leaving.clone(), stop.clone());
+        async move { gateway.serve(listener, leaving, stop).await }
     });
     tracing::info!(version = env!("CARGO_PKG_VERSION"), process = std::process::id(), "the owner listens");
     announce(serve.detached);
@@ -58,7 +67,8 @@ pub(crate) async fn serve(serve: Serve) -> Ended {
             tracing::info!("nobody is connected and nothing is to be kept");
         }
     }
-    // First whatever runs, so that who is connected can still be told.
+    // Who comes now waits for the next owner; who is here can still be told what becomes of what runs.
+    leaving.cancel();
     workbench.shut_down().await;
     stop.cancel();
     let _ = doors.await;
@@ -76,11 +86,17 @@ fn announce(detached: bool) {
 }
 
 /// Waits until nobody was connected for a while and nothing has to be kept.
-async fn nothing_to_do(mut connected: watch::Receiver<usize>, workbench: &Workbench, leave_after: Duration) {
+async fn nothing_to_do(
+    mut connected: watch::Receiver<usize>,
+    workbench: &Workbench,
+    leave_after: Option<Duration>,
+) {
     loop {
         if connected.wait_for(|count| *count == 0).await.is_err() {
             return;
         }
+        let usual = if workbench.has_kernels() { LEAVE_KERNELS_AFTER } else { LEAVE_AFTER };
+        let leave_after = leave_after.unwrap_or(usual);
         // Somebody comes, or the time is over.
         let came = tokio::time::timeout(leave_after, connected.wait_for(|count| *count > 0)).await;
         if came.is_ok() {

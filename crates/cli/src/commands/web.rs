@@ -4,12 +4,14 @@ use sandbook_client::Owner;
 use sandbook_protocol::{ClientKind, Command, Reply};
 use serde_json::json;
 
-use crate::{Ended, arguments::Web, error::CommandError, home, logging, output};
+use crate::{Ended, arguments::Web, error::CommandError, home, logging, output, signals::Signals};
 
 pub(crate) async fn web(web: Web) -> Ended {
     let folders = home::folders()?;
     let _logging = logging::begin(&folders, "command", None);
     let open = web.file.as_deref().map(home::existing).transpose()?;
+    // Before the address is printed: whoever reads it may end this at once.
+    let mut signals = Signals::watch()?;
     let place = home::place(&folders);
     let (owner, mut pushes) =
         Owner::connect_or_start(&place, ClientKind::CommandLine, &home::this_program()?).await?;
@@ -28,13 +30,7 @@ pub(crate) async fn web(web: Web) -> Ended {
     }
     let ended = async { while pushes.next().await.is_some() {} };
     tokio::select! {
-        signal = tokio::signal::ctrl_c() => {
-            if let Err(error) = signal {
-                tracing::warn!(%error, "Ctrl-C cannot be waited for");
-                std::future::pending::<()>().await;
-            }
-            Ok(0)
-        }
+        _ = signals.next() => Ok(0),
         () = ended => Err(CommandError::infrastructure(
             "unreachable",
             "The owner process has ended, so the page is not served any more.",

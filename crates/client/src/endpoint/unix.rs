@@ -108,4 +108,22 @@ mod tests {
         drop(listener);
         assert!(matches!(connect(&place).await, Err(ClientError::NobodyListens)));
     }
+
+    #[tokio::test]
+    async fn who_comes_while_an_owner_ends_waits_for_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path(), folder.path().join("log"));
+        let mut ending = crate::Listener::bind(&place).unwrap();
+        let long = std::time::Duration::from_mins(1);
+        assert!(matches!(crate::Listener::bind_after(&place, long).await, Err(ClientError::AlreadyRuns)));
+
+        ending.close();
+        assert!(matches!(connect(&place).await, Err(ClientError::NobodyListens)));
+        let next = crate::Listener::bind_after(&place, long);
+        tokio::pin!(next);
+        assert!(futures::poll!(next.as_mut()).is_pending());
+        drop(ending);
+        let _next = next.await.unwrap();
+        assert!(connect(&place).await.is_ok());
+    }
 }

@@ -52,7 +52,8 @@ impl Doors {
         let stop = CancellationToken::new();
         let listener = Listener::bind(&place).unwrap();
         let stopped = stop.clone();
-        tokio::spawn(async move { gateway.serve(listener, stopped).await });
+        let never = CancellationToken::new();
+        tokio::spawn(async move { gateway.serve(listener, never, stopped).await });
         Self { folder, place, stop }
     }
 

@@ -1,0 +1,229 @@
+//! `sandbook exec` with real kernels.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends where its ground is missing"
+)]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::{Home, Running, Server, is_alive, signal, wait_until};
+
+#[test]
+fn the_exit_status_is_the_codes_and_streams_go_where_they_belong() {
+    let home = Home::new();
+    let ran = home.run(&["exec", "import sys; print('out'); print('err', file=sys.stderr); 6*7"]);
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "out\n42\n", "err\n"));
+
+    let ran = home.run(&["exec", "print('before'); 1/0"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, "before\n"));
+    assert!(ran.stderr.contains("ZeroDivisionError: division by zero"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains('\u{1b}'), "no colours in a pipe");
+
+    assert_eq!(home.run(&["exec", "import sys; sys.exit(7)"]).status, 7);
+    assert_eq!(home.run(&["exec", "raise SystemExit(0)"]).status, 0);
+    let ran = home.run(&["exec", "import sys; sys.exit('no such thing')"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("no such thing"), "{}", ran.stderr);
+}
+
+#[test]
+fn code_comes_from_an_argument_a_file_or_standard_input_and_may_ask_for_input() {
+    let home = Home::new();
+    let file = home.write("code.py", "print('from', 'a file')").display().to_string();
+    assert_eq!(home.run(&["exec", "-f", &file]).stdout, "from a file\n");
+    assert_eq!(home.run_with_input(&["exec", "-"], "print(1)\nprint(2)\n").stdout, "1\n2\n");
+    let ran = home.run_with_input(&["exec", "print('hello ' + input('name? '))"], "Ada\n");
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "name? hello Ada\n"));
+}
+
+#[test]
+fn a_kernel_of_another_language_runs_too() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("jupyter/kernels/bash")).unwrap();
+    let spec = serde_json::json!({
+        "argv": [support::python(), "-m", "bash_kernel", "-f", "{connection_file}"],
+        "display_name": "Bash", "language": "bash", "env": { "PS1": "$" },
+    });
+    home.write("jupyter/kernels/bash/kernel.json", &spec.to_string());
+    let mut command = home.sandbook(&["exec", "--kernel", "bash", "echo \"from $0\" | tr a-z A-Z"]);
+    let ran = support::Ran::of(command.env("JUPYTER_PATH", home.path("jupyter")).output().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("FROM "), "{}", ran.stdout);
+}
+
+#[test]
+fn output_is_seen_while_the_code_runs() {
+    let home = Home::new();
+    let code =
+        "import sys\nprint('first', flush=True)\nassert sys.stdin is not None\ninput()\nprint('second')";
+    let mut command = home.sandbook(&["exec", code]);
+    command.stdin(std::process::Stdio::piped());
+    let mut running = Running::start(command);
+    // The code waits for input that never came, so what is read now came before its end.
+    assert_eq!(running.line(), "first");
+}
+
+#[test]
+fn a_time_limit_ends_with_124_and_keeps_what_was_printed() {
+    let home = Home::new();
+    let ran =
+        home.run(&["exec", "--timeout", "1", "import time; print('kept', flush=True); time.sleep(600)"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (124, "kept\n"));
+    assert!(ran.stderr.contains("interrupted after 1 s") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+
+    home.run(&["config", "path"]);
+    std::fs::create_dir_all(home.path("config")).unwrap();
+    home.write("config/settings.toml", "format = 1\n[timeouts]\nexec_seconds = 1\n");
+    assert_eq!(home.run(&["exec", "import time; time.sleep(600)"]).status, 124);
+}
+
+#[test]
+fn ctrl_c_interrupts_the_code_and_ends_with_130() {
+    let home = Home::new();
+    let code = "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)";
+    let mut running = Running::start(home.sandbook(&["exec", code]));
+    let kernel: u32 = running.line().parse().unwrap();
+    signal(running.id(), "INT");
+    let ran = running.end();
+    assert_eq!(ran.status, 130, "{}", ran.stderr);
+    assert!(ran.stderr.contains("KeyboardInterrupt"), "{}", ran.stderr);
+    assert!(wait_until(|| !is_alive(kernel)));
+}
+
+#[test]
+fn a_second_ctrl_c_does_not_wait_for_code_that_will_not_end() {
+    let home = Home::new();
+    let code = "import os, time\nprint(os.getpid(), flush=True)\nwhile True:\n    try:\n        time.sleep(600)\n    except KeyboardInterrupt:\n        print('no', flush=True)";
+    let mut running = Running::start(home.sandbook(&["exec", code]));
+    let kernel: u32 = running.line().parse().unwrap();
+    signal(running.id(), "INT");
+    assert_eq!(running.line(), "no");
+    let start = Instant::now();
+    signal(running.id(), "INT");
+    assert_eq!(running.end().status, 130);
+    assert!(start.elapsed() < Duration::from_mins(1));
+    assert!(wait_until(|| !is_alive(kernel)));
+}
+
+#[test]
+fn a_dead_kernel_is_no_failure_of_the_code() {
+    let home = Home::new();
+    let ran = home.run(&["exec", "import os; os.kill(os.getpid(), 9)"]);
+    assert_eq!(ran.status, 125);
+    assert!(ran.stderr.contains("error: The kernel died (signal 9)."), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().filter(|line| line.starts_with("hint: ")).count(), 1);
+}
+
+#[test]
+fn a_killed_command_leaves_no_kernel_behind() {
+    let home = Home::new();
+    let code = "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)";
+    let mut running = Running::start(home.sandbook(&["exec", code]));
+    let kernel: u32 = running.line().parse().unwrap();
+    signal(running.id(), "KILL");
+    assert!(wait_until(|| !is_alive(kernel)));
+}
+
+#[test]
+fn json_is_one_event_a_line_and_ends_with_the_outcome() {
+    let home = Home::new();
+    let code = "import sys\nfrom IPython.display import display, HTML\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(HTML('<b>x</b>'))\n41 + 1";
+    let ran = home.run(&["exec", "--json", code]);
+    let lines = ran.lines();
+    let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    for expected in ["started", "stream", "display", "result"] {
+        assert!(types.contains(&expected), "{types:?}");
+    }
+    let outcome = lines.last().unwrap();
+    assert_eq!(types.iter().filter(|kind| **kind == "outcome").count(), 1);
+    assert_eq!(outcome["type"], "outcome");
+    assert_eq!((&outcome["success"], &outcome["exit_status"]), (&true.into(), &0.into()));
+    assert_eq!(
+        (&outcome["stdout"], &outcome["stderr"], &outcome["text"]),
+        (&"a\n".into(), &"b\n".into(), &"42".into())
+    );
+    assert_eq!(outcome["results"][0]["data"]["text/html"], "<b>x</b>");
+    assert_eq!(outcome["execution_count"], 1);
+    assert_eq!(ran.status, 0);
+}
+
+#[test]
+fn where_no_kernel_is_found_the_error_says_what_to_do() {
+    let home = Home::new();
+    let ran = home.run(&["exec", "--kernel", "no-such-kernel", "1"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (125, ""));
+    assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("\nhint: "), "{}", ran.stderr);
+
+    let ran = home.run(&["exec", "--json", "--kernel", "no-such-kernel", "1"]);
+    let lines = ran.lines();
+    assert_eq!((ran.status, lines.len()), (125, 1));
+    assert_eq!(lines[0]["type"], "outcome");
+    assert_eq!(lines[0]["success"], false);
+    assert_eq!(lines[0]["infrastructure_error"]["code"], "no_kernel_found");
+}
+
+#[test]
+fn wrong_arguments_end_with_2() {
+    let home = Home::new();
+    for arguments in
+        [vec!["exec"], vec!["exec", "-f", "/no/such/file"], vec!["exec", "--timeout", "soon", "1"]]
+    {
+        assert_eq!(home.run(&arguments).status, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_server_is_used_with_a_token_from_the_environment_or_the_address_and_left_as_it_was() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let with_token = |token: Option<&str>, address: &str, json: bool| {
+        let mut arguments = vec!["exec", "--server", address];
+        if json {
+            arguments.push("--json");
+        }
+        arguments.push("print('on the server')");
+        let mut command = home.sandbook(&arguments);
+        if let Some(token) = token {
+            command.env("SANDBOOK_TOKEN", token);
+        }
+        support::Ran::of(command.output().unwrap())
+    };
+    let ran = with_token(Some(&server.token), &server.url(), false);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "on the server\n"), "{}", ran.stderr);
+    let pasted = format!("{}lab/tree/a.ipynb?token={}", server.url(), server.token);
+    assert_eq!(with_token(None, &pasted, false).stdout, "on the server\n");
+    assert!(
+        wait_until(|| server.kernels().is_some_and(|kernels| kernels.is_empty())),
+        "its kernels are deleted"
+    );
+
+    for (token, code) in [(Some("wrong-token-0815"), "credential_refused"), (None, "credential_missing")] {
+        let ran = with_token(token, &server.url(), true);
+        let lines = ran.lines();
+        assert_eq!(ran.status, 125);
+        let found = lines.last().unwrap()["infrastructure_error"]["code"].as_str().unwrap().to_owned();
+        assert_eq!(found, code, "{lines:?}");
+    }
+    let written = home.everything_written();
+    assert!(written.contains("the sandbox ended"), "something was logged");
+    assert!(
+        !written.contains(&server.token) && !written.contains("wrong-token-0815"),
+        "a token was written down"
+    );
+}
+
+#[test]
+fn an_address_where_nobody_listens_is_unreachable() {
+    let home = Home::new();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("http://127.0.0.1:{port}/?token=abcdef");
+    let ran = home.run(&["exec", "--server", &address, "1"]);
+    assert_eq!(ran.status, 125);
+    assert!(ran.stderr.starts_with("error: ") && !ran.stderr.contains("abcdef"), "{}", ran.stderr);
+}

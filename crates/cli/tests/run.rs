@@ -1,0 +1,194 @@
+//! `sandbook run` with real kernels and files.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends where its ground is missing"
+)]
+
+mod support;
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::{Home, Running, python, signal};
+
+/// A notebook with these code cells, below a Markdown cell.
+fn notebook(sources: &[&str]) -> String {
+    let text = json!({ "cell_type": "markdown", "metadata": {}, "source": ["# A heading"] });
+    let code = sources.iter().map(|source| {
+        json!({
+            "cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [], "source": [source],
+        })
+    });
+    let cells: Vec<Value> = std::iter::once(text).chain(code).collect();
+    let kernel = json!({ "name": "python3", "display_name": "Python 3", "language": "python" });
+    serde_json::to_string_pretty(&json!({
+        "cells": cells, "metadata": { "kernelspec": kernel }, "nbformat": 4, "nbformat_minor": 4,
+    }))
+    .unwrap()
+}
+
+fn read(path: &std::path::Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// Jupyter's own word on a notebook.
+fn is_valid(path: &std::path::Path) -> bool {
+    let check =
+        "import sys, nbformat; nbformat.validate(nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT))";
+    Command::new(python()).args(["-c", check]).arg(path).status().unwrap().success()
+}
+
+#[test]
+fn outputs_are_written_beside_the_notebook_which_is_untouched() {
+    let home = Home::new();
+    let sources = [
+        "print('a'); print('b')",
+        "import matplotlib\nmatplotlib.use('module://matplotlib_inline.backend_inline')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()",
+        "from IPython.display import display\nhandle = display('old', display_id=True)",
+        "for i in range(3): print(f'\\r{i}', end='')",
+        "handle.update('new')\n40 + 2",
+    ];
+    let before = notebook(&sources);
+    let path = home.write("in.ipynb", &before);
+    let ran = home.run(&["run", "in.ipynb"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+
+    let out = home.path("in.out.ipynb");
+    assert!(is_valid(&out));
+    let cells = read(&out)["cells"].clone();
+    assert_eq!(
+        cells[1]["outputs"],
+        json!([{ "name": "stdout", "output_type": "stream", "text": ["a\n", "b\n"] }])
+    );
+    assert_eq!(cells[1]["execution_count"], 1);
+    // The first use of a plotting library may have something to say.
+    let image =
+        cells[2]["outputs"].as_array().unwrap().last().unwrap()["data"]["image/png"].as_str().unwrap();
+    assert!(image.starts_with("iVBORw0KGgo"), "{image:.20}");
+    assert!(
+        cells[3]["outputs"][0]["data"]["text/plain"].to_string().contains("new"),
+        "updated by a later cell"
+    );
+    assert_eq!(cells[4]["outputs"][0]["text"], json!(["2"]), "redraws are resolved, as on the page");
+    assert_eq!(cells[5]["outputs"][0]["data"]["text/plain"], json!(["42"]));
+    assert_eq!(read(&out)["metadata"]["language_info"]["name"], "python");
+}
+
+#[test]
+fn a_failure_ends_the_run_and_what_ran_is_kept() {
+    let home = Home::new();
+    home.write("in.ipynb", &notebook(&["1", "raise ValueError('no')", "3"]));
+    let ran = home.run(&["run", "in.ipynb", "-o", "out.ipynb"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("ValueError: no"), "{}", ran.stderr);
+    let cells = read(&home.path("out.ipynb"))["cells"].clone();
+    assert_eq!(cells[2]["outputs"][0]["ename"], "ValueError");
+    assert_eq!((&cells[3]["outputs"], &cells[3]["execution_count"]), (&json!([]), &Value::Null));
+
+    let ran = home.run(&["run", "in.ipynb", "-o", "out.ipynb", "--allow-errors"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(read(&home.path("out.ipynb"))["cells"][3]["execution_count"], 3);
+}
+
+#[test]
+fn in_place_changes_the_notebook_and_only_its_outputs() {
+    let home = Home::new();
+    let path = home.write("in.ipynb", &notebook(&["2 + 2"]));
+    assert_eq!(home.run(&["run", "--in-place", "in.ipynb"]).status, 0);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(read(&path)["cells"][1]["outputs"][0]["data"]["text/plain"], json!(["4"]));
+    assert!(text.contains("\"# A heading\"") && is_valid(&path));
+    assert!(!home.path("in.out.ipynb").exists());
+}
+
+#[test]
+fn a_notebook_that_somebody_changed_meanwhile_is_not_written_over() {
+    let home = Home::new();
+    let code = "import pathlib\npathlib.Path('in.ipynb').write_text('somebody else was here')\n'mine'";
+    let path = home.write("in.ipynb", &notebook(&[code]));
+    let ran = home.run(&["run", "--in-place", "in.ipynb"]);
+    assert_ne!(ran.status, 0);
+    assert!(ran.stderr.contains("was changed by someone else"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody else was here");
+    assert_eq!(read(&home.path("in.out.ipynb"))["cells"][1]["outputs"][0]["output_type"], "execute_result");
+}
+
+#[test]
+fn the_time_limit_is_each_cells_own() {
+    let home = Home::new();
+    home.write(
+        "in.ipynb",
+        &notebook(&[
+            "import time; time.sleep(0.7)",
+            "time.sleep(0.7)",
+            "print('x', flush=True); time.sleep(600)",
+            "4",
+        ]),
+    );
+    let ran = home.run(&["run", "--timeout", "5", "in.ipynb"]);
+    assert_eq!(ran.status, 124, "{}", ran.stderr);
+    let cells = read(&home.path("in.out.ipynb"))["cells"].clone();
+    assert_eq!(cells[3]["outputs"][0]["text"], json!(["x\n"]));
+    assert_eq!(cells[4]["outputs"], json!([]));
+}
+
+#[test]
+fn ctrl_c_ends_the_run_and_writes_what_there_is() {
+    let home = Home::new();
+    home.write(
+        "in.ipynb",
+        &notebook(&["'done'", "print('here', flush=True)\nimport time; time.sleep(600)", "3"]),
+    );
+    let mut running = Running::start(home.sandbook(&["run", "--json", "in.ipynb"]));
+    while !running.line().contains("\"here") {}
+    signal(running.id(), "INT");
+    let ran = running.end();
+    assert_eq!(ran.status, 130, "{}", ran.stderr);
+    let cells = read(&home.path("in.out.ipynb"))["cells"].clone();
+    assert_eq!(cells[1]["outputs"][0]["data"]["text/plain"], json!(["'done'"]));
+    assert_eq!(cells[2]["outputs"][0]["text"], json!(["here\n"]));
+}
+
+#[test]
+fn json_names_the_cell_of_each_event_and_ends_with_the_outcome() {
+    let home = Home::new();
+    home.write("in.ipynb", &notebook(&["print('a')", "1/0"]));
+    let ran = home.run(&["run", "--json", "in.ipynb"]);
+    let lines = ran.lines();
+    let of = |kind: &str| lines.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
+    assert_eq!(of("cell_started").len(), 2);
+    assert_eq!(of("stream")[0]["cell"], 2);
+    assert_eq!(of("cell_outcome")[1]["code_error"]["name"], "ZeroDivisionError");
+    let outcome = lines.last().unwrap();
+    assert_eq!(outcome["type"], "outcome");
+    assert_eq!((&outcome["success"], &outcome["exit_status"]), (&json!(false), &json!(1)));
+    assert_eq!((&outcome["cells_run"], &outcome["cells_failed"]), (&json!(2), &json!(1)));
+    assert_eq!(outcome["file"], "in.out.ipynb");
+}
+
+#[test]
+fn a_file_that_is_no_notebook_is_refused_and_untouched() {
+    let home = Home::new();
+    let path = home.write("in.ipynb", "not a notebook");
+    let ran = home.run(&["run", "--in-place", "in.ipynb"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.starts_with("error: in.ipynb is not a notebook"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "not a notebook");
+    assert_eq!(home.run(&["run", "missing.ipynb"]).status, 2);
+}
+
+#[test]
+fn the_code_runs_in_the_notebooks_folder() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("deep")).unwrap();
+    home.write("deep/in.ipynb", &notebook(&["import os; os.getcwd()"]));
+    assert_eq!(home.run(&["run", "deep/in.ipynb"]).status, 0);
+    let text =
+        read(&home.path("deep/in.out.ipynb"))["cells"][1]["outputs"][0]["data"]["text/plain"].to_string();
+    assert!(text.contains(&home.path("deep").display().to_string()), "{text}");
+}

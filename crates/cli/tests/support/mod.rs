@@ -1,0 +1,259 @@
+//! A person's home for one test, and the real program in it.
+
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+/// How long a test waits for something that has to come.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The Python whose kernels and servers the tests use.
+pub(crate) fn python() -> PathBuf {
+    let python = std::env::var_os("SANDBOOK_TEST_PYTHON").expect(
+        "SANDBOOK_TEST_PYTHON names a Python with ipykernel and jupyter_server; `cargo xtask test` sets it",
+    );
+    PathBuf::from(python)
+}
+
+/// Folders of its own. What was started in it is ended with it.
+pub(crate) struct Home {
+    folder: tempfile::TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        // Short, because a socket's path has to fit into 108 bytes.
+        Self { folder: tempfile::Builder::new().prefix("sbc-").tempdir_in("/tmp").unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// `sandbook` with these arguments.
+    pub(crate) fn sandbook(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sandbook"));
+        let bin = python().parent().unwrap().display().to_string();
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("HOME", self.folder.path())
+            .env("PATH", format!("{bin}:/usr/bin:/bin"))
+            .env("SANDBOOK_CONFIG_DIR", self.path("config"))
+            .env("SANDBOOK_DATA_DIR", self.path("data"))
+            .env("SANDBOOK_STATE_DIR", self.path("state"))
+            .env("SANDBOOK_RUNTIME_DIR", self.path("run"))
+            .env("SANDBOOK_LEAVE_AFTER", "1")
+            .env_remove("SANDBOOK_TOKEN")
+            .env_remove("VIRTUAL_ENV")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(self.sandbook(arguments).output().unwrap())
+    }
+
+    /// Runs with something on standard input.
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut child = self
+            .sandbook(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Ran::of(child.wait_with_output().unwrap())
+    }
+
+    /// The place of this home's owner.
+    pub(crate) fn place(&self) -> sandbook_client::Place {
+        sandbook_client::Place::new(self.path("run"), self.path("owner.stderr"))
+    }
+
+    /// Everything that was written under the state and config folders.
+    pub(crate) fn everything_written(&self) -> String {
+        let mut text = String::new();
+        for name in ["state", "config", "run", "data"] {
+            gather(&self.path(name), &mut text);
+        }
+        text
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = self.sandbook(&["quit", "--force"]).output();
+        let owner = self.place().owner_process();
+        let gone = wait_until(|| owner.is_none_or(|owner| !is_alive(owner)));
+        if !gone && let Some(owner) = owner {
+            signal(owner, "KILL");
+        }
+    }
+}
+
+fn gather(folder: &Path, text: &mut String) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            gather(&entry.path(), text);
+        } else if let Ok(bytes) = std::fs::read(entry.path()) {
+            text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub(crate) fn lines(&self) -> Vec<Value> {
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+            .collect()
+    }
+}
+
+/// A run that goes on. Dropping it kills it.
+pub(crate) struct Running {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line of standard output, which has to come.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Ran {
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        self.lines.read_to_string(&mut stdout).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        let status = self.child.wait().unwrap().code().unwrap_or(-1);
+        Ran { status, stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn signal(process: u32, name: &str) {
+    Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status().unwrap();
+}
+
+/// Whether a process lives. One that waits for its parent to look does not.
+pub(crate) fn is_alive(process: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+}
+
+pub(crate) fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while !condition() {
+        if start.elapsed() > PATIENCE {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+/// A real Jupyter server with a token.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) port: u16,
+    pub(crate) token: String,
+}
+
+impl Server {
+    pub(crate) fn start(home: &Home) -> Self {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let token = "a-token-that-nobody-may-see-4711".to_owned();
+        let log = std::fs::File::create(home.path("server.log")).unwrap();
+        let child = Command::new(python())
+            .args(["-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.port_retries=0"])
+            .arg(format!("--ServerApp.port={port}"))
+            .env("JUPYTER_TOKEN", &token)
+            .env("HOME", home.path("server-home"))
+            .env("JUPYTER_RUNTIME_DIR", home.path("server-runtime"))
+            .current_dir(home.path(""))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let server = Self { child, port, token };
+        assert!(wait_until(|| server.kernels().is_some()), "the server did not start");
+        server
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    /// The kernels that run there, once it answers.
+    pub(crate) fn kernels(&self) -> Option<Vec<Value>> {
+        let answer = Command::new(python())
+            .args(["-c", "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())"])
+            .arg(format!("{}api/kernels?token={}", self.url(), self.token))
+            .stderr(Stdio::null())
+            .output()
+            .unwrap();
+        serde_json::from_slice(&answer.stdout).ok()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        signal(self.child.id(), "TERM");
+        if !wait_until(|| matches!(self.child.try_wait(), Ok(Some(_)))) {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
