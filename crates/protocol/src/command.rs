@@ -188,13 +188,6 @@ pub enum Command {
         /// Which.
         document: DocumentId,
     },
-    /// Says whether the person trusts this notebook's outputs. Answer: `Done`.
-    Trust {
-        /// Which.
-        document: DocumentId,
-        /// Whether.
-        trusted: bool,
-    },
     /// Takes a notice away. Answer: `Done`.
     DismissNotices {
         /// Which.

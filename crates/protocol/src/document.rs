@@ -269,8 +269,6 @@ pub struct DocumentStatus {
     pub can_undo: bool,
     /// Whether there is something to redo.
     pub can_redo: bool,
-    /// Whether the person trusts this notebook's outputs.
-    pub trusted: bool,
     /// Things worth saying about the file: a conversion, broken cells, restored edits.
     pub notices: Vec<String>,
 }

@@ -54,10 +54,6 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
             let (theirs, mine) = owner.document(&document)?.compare_with_disk().await?;
             Ok(Reply::Comparison { theirs, mine })
         }
-        Command::Trust { document, trusted } => {
-            owner.document(&document)?.trust(trusted);
-            Ok(Reply::Done)
-        }
         Command::DismissNotices { document } => {
             owner.document(&document)?.dismiss_notices();
             Ok(Reply::Done)

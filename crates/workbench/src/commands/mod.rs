@@ -70,7 +70,6 @@ async fn dispatch(caller: &Caller<'_>, command: Command) -> Result<Reply, Protoc
         | Command::Unsubscribe { .. }
         | Command::Save { .. }
         | Command::CompareWithDisk { .. }
-        | Command::Trust { .. }
         | Command::DismissNotices { .. } => documents::handle(caller, command).await,
         Command::EditSource { .. }
         | Command::InsertCell { .. }

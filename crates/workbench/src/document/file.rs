@@ -135,7 +135,6 @@ fn load(content: Bytes, journal_name: &str, surroundings: &Surroundings) -> Resu
         died_at: None,
         resources: Resources::new(key),
         viewers: Vec::new(),
-        trusted: false,
         notices,
         next_key: 0,
         key_prefix: format!("n{}-", &random.simple().to_string()[..8]),

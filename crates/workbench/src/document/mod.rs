@@ -141,13 +141,6 @@ impl Document {
         self.state().take(&self.id, client, now)
     }
 
-    /// Says whether the person trusts the outputs.
-    pub(crate) fn trust(&self, trusted: bool) {
-        let mut state = self.state();
-        state.trusted = trusted;
-        state.status_changed();
-    }
-
     /// Takes the notices away.
     pub(crate) fn dismiss_notices(&self) {
         let mut state = self.state();

@@ -72,7 +72,6 @@ pub(crate) struct State {
     pub(super) died_at: Option<CellKey>,
     pub(super) resources: Resources,
     pub(super) viewers: Vec<Viewer>,
-    pub(super) trusted: bool,
     pub(super) notices: Vec<String>,
     /// Makes keys of new cells.
     pub(super) next_key: u64,
@@ -114,7 +113,6 @@ impl State {
             sandbox: self.sandbox.as_ref().map(|sandbox| sandbox.id.clone()),
             can_undo: self.notebook.can_undo(),
             can_redo: self.notebook.can_redo(),
-            trusted: self.trusted,
             notices: self.notices.clone(),
         }
     }

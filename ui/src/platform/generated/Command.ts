@@ -63,15 +63,7 @@ choice: SaveChoice, } | { "type": "compare_with_disk",
 /**
  * Which.
  */
-document: DocumentId, } | { "type": "trust", 
-/**
- * Which.
- */
-document: DocumentId, 
-/**
- * Whether.
- */
-trusted: boolean, } | { "type": "dismiss_notices", 
+document: DocumentId, } | { "type": "dismiss_notices", 
 /**
  * Which.
  */

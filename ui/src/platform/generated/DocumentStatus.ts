@@ -50,10 +50,6 @@ can_undo: boolean,
  */
 can_redo: boolean, 
 /**
- * Whether the person trusts this notebook's outputs.
- */
-trusted: boolean, 
-/**
  * Things worth saying about the file: a conversion, broken cells, restored edits.
  */
 notices: Array<string>, };

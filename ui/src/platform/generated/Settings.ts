@@ -26,6 +26,10 @@ autosave_quiet_ms: number,
  */
 autosave_longest_ms: number, 
 /**
+ * When a cell is interrupted, in milliseconds after its start; 0 is never.
+ */
+page_timeout_ms: number, 
+/**
  * Whether line numbers are shown in cells.
  */
 line_numbers: boolean, 
