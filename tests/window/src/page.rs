@@ -90,25 +90,30 @@ impl Window {
         }
     }
 
-    /// The text of an element now; empty where there is none.
+    /// The text of an element now; empty where there is none. Read in one step, because the page may replace the
+    /// element between finding and reading it.
     async fn text(&self, selector: &str) -> Result<String> {
-        match self.driver.client().find(Locator::Css(selector)).await {
-            Ok(element) => match element.text().await {
-                Ok(text) => Ok(text),
-                Err(error) if error.is_stale_element_reference() => Ok(String::new()),
-                Err(error) => Err(error).with_context(|| format!("cannot read {selector}")),
-            },
-            Err(error) if error.is_no_such_element() => Ok(String::new()),
-            Err(error) => Err(error).with_context(|| format!("cannot look for {selector}")),
-        }
+        let read = "return document.querySelector(arguments[0])?.innerText ?? ''";
+        let text = self.driver.client().execute(read, vec![selector.into()]).await;
+        let text = text.with_context(|| format!("cannot read {selector}"))?;
+        Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
-    /// Clicks an element once it is there.
+    /// Clicks an element once it is there. The page may still be replacing it, so a click that misses is tried again.
     ///
     /// # Errors
     /// When it does not appear or something covers it.
     pub async fn click(&self, selector: &str) -> Result<()> {
-        self.find(selector).await?.click().await.with_context(|| format!("cannot click {selector}"))
+        let started = tokio::time::Instant::now();
+        loop {
+            match self.find(selector).await?.click().await {
+                Ok(()) => return Ok(()),
+                Err(error) if started.elapsed() > PATIENCE => {
+                    return Err(self.given_up(format!("{selector} cannot be clicked: {error:?}")).await);
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
     }
 
     /// Presses keys together, the last one while the others are held.
