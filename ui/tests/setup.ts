@@ -13,3 +13,4 @@ globalThis.matchMedia ??= (query: string) =>
   ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList;
 document.elementsFromPoint ??= () => [];
 document.elementFromPoint ??= () => null;
+HTMLCanvasElement.prototype.getContext = () => null;

@@ -12,6 +12,8 @@ export interface Row {
 const MARGIN = 900;
 /** Work done for far rows in one frame, in milliseconds. */
 const SLICE_MS = 6;
+/** Where a row is looked for that shall stay in place, in CSS pixels below the view's top. */
+const PROBES = [4, 24, 64, 160];
 /** The end of the notebook counts as seen when it is this close; the view then follows what is printed. */
 const TAIL = 140;
 /** Above this many cells, far rows are left alone until somebody goes there. */
@@ -106,11 +108,18 @@ export class Rows {
   // ------------------------------------------------------------------ the view stays where it is
 
   /** Remembers the row at the top of the view. WebKit has no scroll anchoring, so the page does it, for every browser alike. */
-  remember(): void {
-    const top = this.#scroller.getBoundingClientRect().top;
-    const { left, width } = this.#scroller.getBoundingClientRect();
-    const found = document.elementFromPoint(left + width / 2, top + 4)?.closest<HTMLElement>(".cell");
-    this.#anchor = found ? { node: found, top: found.getBoundingClientRect().top - top } : null;
+  remember(retries = 5): void {
+    const view = this.#scroller.getBoundingClientRect();
+    this.#anchor = null;
+    for (const down of PROBES) {
+      const hit = document.elementFromPoint(view.left + view.width / 2, view.top + down);
+      const row = hit?.closest<HTMLElement>(".cell");
+      if (!row) continue;
+      this.#anchor = { node: row, top: row.getBoundingClientRect().top - view.top };
+      break;
+    }
+    // After a jump there is nothing to be hit until the browser has drawn the place.
+    if (!this.#anchor && this.#rows.size > 0 && retries > 0) requestAnimationFrame(() => this.remember(retries - 1));
     const { scrollTop, clientHeight, scrollHeight } = this.#scroller;
     this.#tail = scrollHeight - scrollTop - clientHeight < TAIL;
   }
