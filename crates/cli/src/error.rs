@@ -11,6 +11,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const TIMED_OUT: u8 = 124;
 /// The status where not the code failed but what should have run it, as `timeout` has it.
 pub(crate) const INFRASTRUCTURE: u8 = 125;
+/// The status where nobody reads the output any more, as shells have it.
+pub(crate) const NOBODY_READS: u8 = 141;
 /// The status where Ctrl-C ended it, as shells have it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -46,6 +48,9 @@ impl CommandError {
 
     /// Prints it: an `error:` line and a hint line on standard error, or one line of JSON on standard output.
     pub(crate) fn print(&self, json: bool) {
+        if self.status == NOBODY_READS {
+            return;
+        }
         if json {
             let line = serde_json::json!({
                 "type": "error", "code": self.code, "message": self.message, "hint": self.hint,

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::{
-    error::{CommandError, INFRASTRUCTURE, INTERRUPTED, TIMED_OUT},
+    error::{CommandError, INFRASTRUCTURE, INTERRUPTED, NOBODY_READS, TIMED_OUT},
     input,
     signals::{Asked, Signals},
 };
@@ -15,8 +15,9 @@ use crate::{
 /// How many events are taken in at once.
 const MOST_EVENTS: usize = 1_024;
 
-/// Runs code to its end. `seen` gets its events as they come, and fails when nobody looks any more; `keep_text` says
+/// Runs code to its end, in a span of the log. `seen` gets its events as they come, and fails when nobody looks any more; `keep_text` says
 /// whether the outcome holds what was printed.
+#[tracing::instrument(name = "execution", skip_all)]
 pub(crate) async fn execute(
     sandbox: &Arc<dyn Sandbox>,
     request: ExecuteRequest,
@@ -25,6 +26,7 @@ pub(crate) async fn execute(
     mut seen: impl FnMut(&[Event]) -> io::Result<()>,
 ) -> Result<Outcome, CommandError> {
     let mut execution = sandbox.execute(request).await?;
+    tracing::info!(execution = %execution.id, "the code was sent");
     let answers = execution.input();
     let mut builder = OutcomeBuilder::default();
     let mut events = Vec::new();
@@ -52,7 +54,8 @@ pub(crate) async fn execute(
         }
         if seen(&events).is_err() {
             // The reader of a pipe has gone: what it wanted to see, it has seen.
-            return Err(CommandError::infrastructure("cancelled", "Nobody reads the output any more.", ""));
+            return Err(CommandError::infrastructure("cancelled", "Nobody reads the output any more.", "")
+                .with_status(NOBODY_READS));
         }
         for event in events.drain(..) {
             if let EventKind::InputRequest { password, .. } = &event.kind {

@@ -13,6 +13,7 @@ use sandbook_sandbox::{
 use sandbook_store::{
     config::{Connection, Connections, SETTINGS, Settings, SettingsFile},
     folders::Folders,
+    hold::Hold,
     records::{Records, SandboxRecord, SandboxState},
     sync::Synchroniser,
 };
@@ -275,10 +276,12 @@ fn address_of(connection: &Connection) -> Option<Url> {
     connection.settings.get("server_url")?.as_str()?.parse().ok()
 }
 
-/// The record of a sandbox: on disk before it is asked for.
+/// The record of a sandbox: on disk before it is asked for, and held as long as this process lives, so that an owner
+/// that starts meanwhile leaves it alone.
 struct Record {
     records: Records,
     id: String,
+    _hold: Hold,
 }
 
 impl Record {
@@ -296,9 +299,10 @@ impl Record {
         };
         let put = move || {
             folders.create()?;
+            let hold = Hold::take(&folders, &id)?;
             let records = Records::open(&folders.records_file(), &Synchroniser::start()?)?;
             records.put_sandbox(&sandbox)?;
-            Ok::<_, sandbook_store::Error>(Arc::new(Self { records, id }))
+            Ok::<_, sandbook_store::Error>(Arc::new(Self { records, id, _hold: hold }))
         };
         let put = tokio::task::spawn_blocking(put).await;
         let failed = |_| CommandError::infrastructure("internal", "The sandbox was not put on record.", "");

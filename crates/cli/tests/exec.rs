@@ -62,11 +62,20 @@ fn output_is_seen_while_the_code_runs() {
     let home = Home::new();
     let code =
         "import sys\nprint('first', flush=True)\nassert sys.stdin is not None\ninput()\nprint('second')";
-    let mut command = home.sandbook(&["exec", code]);
-    command.stdin(std::process::Stdio::piped());
-    let mut running = Running::start(command);
+    let mut running = Running::start_with_input(home.sandbook(&["exec", code]));
     // The code waits for input that never came, so what is read now came before its end.
     assert_eq!(running.line(), "first");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
+    let home = Home::new();
+    let code = "import os, time\nprint(os.getpid(), flush=True)\nwhile True:\n    print('more', flush=True); time.sleep(0.01)";
+    let mut running = Running::start(home.sandbook(&["exec", code]));
+    let kernel: u32 = running.line().parse().unwrap();
+    let ran = running.stop_reading();
+    assert_eq!((ran.status, ran.stderr.as_str()), (141, ""));
+    assert!(wait_until(|| !is_alive(kernel)));
 }
 
 #[test]

@@ -144,6 +144,24 @@ async fn the_command_line_lists_the_sandboxes_of_the_window() {
     assert!(text.starts_with("ID") && text.contains(listed[0]["id"].as_str().unwrap()), "{text}");
 }
 
+#[test]
+fn the_sandbox_of_a_running_command_is_listed_and_an_owner_that_starts_leaves_it_alone() {
+    let home = Home::new();
+    let command = home.sandbook(&["exec", "print('here', flush=True)\ninput()\nprint('still here')"]);
+    let mut running = Running::start_with_input(command);
+    assert_eq!(running.line(), "here");
+    let (_web, _) = web(&home, &[]);
+    let listed = home.run(&["sandboxes", "list", "--json"]).lines()[0]["of_commands"].clone();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!((&listed[0]["kind"], &listed[0]["state"]), (&"jupyter".into(), &"running".into()));
+    running.type_line("");
+    let ran = running.end();
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "still here\n"), "{}", ran.stderr);
+    assert!(
+        home.run(&["sandboxes", "list", "--json"]).lines()[0]["of_commands"].as_array().unwrap().is_empty()
+    );
+}
+
 #[tokio::test]
 async fn quit_is_refused_while_a_cell_runs_unless_it_is_forced() {
     let home = Home::new();

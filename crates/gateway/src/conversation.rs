@@ -20,6 +20,7 @@ use sandbook_workbench::{ResourceContent, Session, Workbench};
 use serde::Deserialize;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::{Gateway, web::WebDoor};
 
@@ -197,7 +198,7 @@ impl Conversation {
             drop(permit);
         });
         if futures::poll!(work.as_mut()).is_pending() {
-            tokio::spawn(work);
+            tokio::spawn(work.in_current_span());
         }
     }
 }

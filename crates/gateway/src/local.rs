@@ -6,6 +6,7 @@ use sandbook_client::{ClientError, FrameReader, FrameWriter, Listener, ServerStr
 use sandbook_protocol::{ClientMessage, Frame, ServerMessage};
 use tokio::io::{AsyncWrite, split};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::{
     Gateway,
@@ -33,10 +34,11 @@ pub(crate) async fn serve(
         match accepted {
             Ok(stream) => {
                 let (gateway, stop) = (gateway.clone(), stop.clone());
+                let span = tracing::info_span!("client", door = "local");
                 tokio::spawn(async move {
                     tokio::select! {
                         () = stop.cancelled() => {}
-                        () = converse(gateway, stream) => {}
+                        () = converse(gateway, stream).instrument(span) => {}
                     }
                 });
             }
@@ -70,6 +72,7 @@ async fn converse(gateway: Arc<Gateway>, stream: ServerStream) {
     if !send(&mut writer, &conversation.welcome(None)).await {
         return;
     }
+    tracing::debug!(?client, "a client came");
     let writing = tokio::spawn(write_all(writer, outbox));
     loop {
         match reader.next().await {

@@ -5,6 +5,7 @@
 //! | [`folders`] | where everything lies | folders 0700, files 0600 |
 //! | [`records`] | sandboxes, kernels, documents, runs | on disk before the call returns |
 //! | [`config`] | settings, connections, policies | text files a person can read, comments kept, no secret |
+//! | [`hold`] | which sandboxes another process has | gone with that process |
 //! | [`log`] | what an execution said, byte for byte | written before anything is shown |
 //! | [`blobs`] | large payloads by their content | counted references, collected when nothing refers to them |
 //! | [`journal`] | edits that are not saved yet | an acknowledged edit survives `kill -9` |
@@ -24,6 +25,7 @@ mod error;
 pub mod files;
 pub mod folders;
 mod frame;
+pub mod hold;
 pub mod journal;
 pub mod log;
 pub mod records;

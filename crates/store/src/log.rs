@@ -220,7 +220,7 @@ struct Stored {
 }
 
 /// An id becomes the name of a folder, so it must be nothing else.
-fn check_id(id: &str) -> Result<()> {
+pub(crate) fn check_id(id: &str) -> Result<()> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if id.is_empty() || id.len() > 128 || !id.bytes().all(is_name) {
         return Err(Error::InvalidId(id.chars().take(140).collect()));

@@ -10,7 +10,10 @@ use sandbook_protocol::{ErrorCode, ProtocolError, SandboxChoice, SandboxId};
 use sandbook_sandbox::{
     AttachHandle, CreateRequest, KernelStatus, Progress, SandboxError, StopChoice, StopReport,
 };
-use sandbook_store::records::{DocumentRecord, KeptKernel, SandboxRecord, SandboxState};
+use sandbook_store::{
+    hold::is_held,
+    records::{DocumentRecord, KeptKernel, SandboxRecord, SandboxState},
+};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -298,7 +301,8 @@ impl Workbench {
         };
         for record in living {
             let id = SandboxId(record.id.clone());
-            if self.live_sandbox(&id).is_ok() {
+            // A command may have made it for itself, and still use it.
+            if self.live_sandbox(&id).is_ok() || is_held(&self.0.disk.folders, &record.id) {
                 continue;
             }
             let state = match self.bring_back(record).await {

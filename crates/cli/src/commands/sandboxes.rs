@@ -2,12 +2,19 @@
 
 use sandbook_client::{ClientError, Owner};
 use sandbook_protocol::{ClientKind, Command, PillState, Reply, SandboxView};
+use sandbook_store::{
+    folders::Folders,
+    hold::is_held,
+    records::{Records, SandboxRecord},
+    sync::Synchroniser,
+};
 use serde_json::json;
 
 use crate::{Ended, error::CommandError, home, output};
 
 pub(crate) async fn list(json: bool) -> Ended {
-    let place = home::place(&home::folders()?);
+    let folders = home::folders()?;
+    let place = home::place(&folders);
     let sandboxes = match Owner::connect(&place, ClientKind::CommandLine).await {
         Ok((owner, pushes)) => {
             drop(pushes);
@@ -19,17 +26,44 @@ pub(crate) async fn list(json: bool) -> Ended {
         Err(ClientError::NobodyListens) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
+    let of_commands = of_commands(&folders)?;
     if json {
-        output::line(&json!({ "type": "sandboxes", "sandboxes": sandboxes }));
-    } else if sandboxes.is_empty() {
+        let of_commands: Vec<_> = of_commands
+            .iter()
+            .map(|record| {
+                json!({
+                    "id": record.id, "kind": record.runtime, "title": record.name, "connection": record.connection,
+                    "state": record.state.to_string(), "created_at": record.created.as_millisecond(),
+                })
+            })
+            .collect();
+        output::line(&json!({ "type": "sandboxes", "sandboxes": sandboxes, "of_commands": of_commands }));
+    } else if sandboxes.is_empty() && of_commands.is_empty() {
         println!("No sandbox runs.");
     } else {
-        let rows: Vec<_> = sandboxes.iter().map(row).collect();
+        let rows: Vec<_> = sandboxes.iter().map(row).chain(of_commands.iter().map(row_of_command)).collect();
         for line in table(&["ID", "NAME", "KERNEL", "STATE", "FOLDER"], &rows) {
             println!("{line}");
         }
     }
     Ok(0)
+}
+
+/// The sandboxes that commands such as `exec` made for themselves and use at this moment.
+fn of_commands(folders: &Folders) -> Result<Vec<SandboxRecord>, CommandError> {
+    let file = folders.records_file();
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let records = Records::open(&file, &Synchroniser::start()?)?;
+    let mut living = records.living_sandboxes()?;
+    living.retain(|record| is_held(folders, &record.id));
+    Ok(living)
+}
+
+fn row_of_command(record: &SandboxRecord) -> [String; 5] {
+    let here = "of a command".to_owned();
+    [record.id.clone(), record.name.clone(), here, record.state.to_string(), "not reported".into()]
 }
 
 fn row(sandbox: &SandboxView) -> [String; 5] {

@@ -13,6 +13,7 @@ use crate::{
     arguments::Serve,
     error::{CommandError, sentence},
     home, logging,
+    signals::Signals,
 };
 
 /// How long an owner without clients waits for one.
@@ -31,6 +32,7 @@ pub(crate) async fn serve(serve: Serve) -> Ended {
     if serve.detached {
         platform::leave_terminal();
     }
+    let mut signals = Signals::watch()?;
     let folders = home::folders()?;
     let lines = LogLines::default();
     let _logging = logging::begin(&folders, "owner", Some(lines.clone()));
@@ -62,7 +64,7 @@ pub(crate) async fn serve(serve: Serve) -> Ended {
     let quit = workbench.quit_requested();
     tokio::select! {
         () = quit.cancelled() => tracing::info!("a client asked to end"),
-        () = platform::asked_to_end() => tracing::info!("the system asked to end"),
+        _ = signals.next() => tracing::info!("the system asked to end"),
         () = nothing_to_do(gateway.connected(), &workbench, serve.leave_after), if !serve.stay => {
             tracing::info!("nobody is connected and nothing is to be kept");
         }
@@ -121,26 +123,4 @@ mod platform {
     /// The starter has seen to it.
     #[cfg(not(unix))]
     pub(super) fn leave_terminal() {}
-
-    /// Waits for a request of the system, or of a person at the terminal.
-    #[cfg(unix)]
-    pub(super) async fn asked_to_end() {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut terminate), Ok(mut interrupt)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    }
-
-    #[cfg(not(unix))]
-    pub(super) async fn asked_to_end() {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
 }

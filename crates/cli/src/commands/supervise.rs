@@ -3,5 +3,5 @@
 use std::{ffi::OsString, process::ExitCode};
 
 pub(crate) fn supervise(arguments: Vec<OsString>) -> ExitCode {
-    ExitCode::from(sandbook_runtimes::supervise::run(arguments.into_iter()))
+    sandbook_runtimes::supervise::run(arguments)
 }

@@ -144,14 +144,24 @@ impl Ran {
 /// A run that goes on. Dropping it kills it.
 pub(crate) struct Running {
     child: Child,
-    lines: BufReader<std::process::ChildStdout>,
+    lines: Option<BufReader<std::process::ChildStdout>>,
 }
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
+        let lines = child.stdout.take().map(BufReader::new);
         Self { child, lines }
+    }
+
+    /// Starts a run that reads its standard input from [`Running::type_line`].
+    pub(crate) fn start_with_input(mut command: Command) -> Self {
+        command.stdin(Stdio::piped());
+        Self::start(command)
+    }
+
+    pub(crate) fn type_line(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -161,14 +171,22 @@ impl Running {
     /// The next line of standard output, which has to come.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
-        self.lines.read_line(&mut line).unwrap();
+        self.lines.as_mut().unwrap().read_line(&mut line).unwrap();
         line.trim_end().to_owned()
+    }
+
+    /// Closes this end of its standard output, and waits for its end.
+    pub(crate) fn stop_reading(mut self) -> Ran {
+        self.lines = None;
+        self.end()
     }
 
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Ran {
         let (mut stdout, mut stderr) = (String::new(), String::new());
-        self.lines.read_to_string(&mut stdout).unwrap();
+        if let Some(lines) = &mut self.lines {
+            lines.read_to_string(&mut stdout).unwrap();
+        }
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         let status = self.child.wait().unwrap().code().unwrap_or(-1);
         Ran { status, stdout, stderr }

@@ -13,6 +13,7 @@ use axum::{
 };
 use sandbook_protocol::{ProtocolError, ResourceId, Secret};
 use serde::{Deserialize, Serialize};
+use tracing::Instrument;
 
 use super::{
     Shared,
@@ -91,7 +92,8 @@ async fn open_socket(
     Extension(host): Extension<Host>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    upgrade.on_upgrade(move |socket| socket::converse(shared, host, socket))
+    let span = tracing::info_span!("client", door = "web");
+    upgrade.on_upgrade(move |socket| socket::converse(shared, host, socket).instrument(span))
 }
 
 /// A resource for the page's own script, which has no other way to its bytes: the output port lets itself be shown,

@@ -66,7 +66,11 @@ impl WebDoor {
         port: u16,
     ) -> Result<Arc<Self>, GatewayError> {
         let (commands, command_port) = listen(port).await?;
-        let (outputs, output_port) = listen(0).await?;
+        // The next port, where it is free: who makes a tunnel can guess it.
+        let (outputs, output_port) = match listen(command_port.checked_add(1).unwrap_or(0)).await {
+            Ok(outputs) => outputs,
+            Err(_) => listen(0).await?,
+        };
         let shared = Arc::new(Shared {
             workbench,
             page,

@@ -14,6 +14,7 @@ use sandbook_sandbox::{
 };
 use sandbook_store::{config::Rule, log::Refusal};
 use secrecy::SecretString;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use super::{
@@ -71,7 +72,8 @@ impl Document {
             Ok(()) => {
                 drop(state);
                 (self.surroundings.workspace_changed)();
-                tokio::spawn(drive(self.clone(), sandbox, entry, execution));
+                let span = tracing::info_span!("execution", id = %execution, document = %self.id, cell = %entry.cell);
+                tokio::spawn(drive(self.clone(), sandbox, entry, execution).instrument(span));
             }
             Err(error) => {
                 state.queue.end(true);
