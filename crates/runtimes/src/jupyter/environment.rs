@@ -95,12 +95,14 @@ async fn run(
         }
         text
     });
+    let mut said = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         let mut lines = BufReader::new(stdout).lines();
         let mut share = from;
         while let Ok(Some(line)) = lines.next_line().await {
             share += (to - share) * 0.06;
-            progress.report(line, Some(share));
+            progress.report(line.clone(), Some(share));
+            said.push(line);
         }
     }
     let status = child.wait().await.map_err(|error| failed(what, &error.to_string()))?;
@@ -108,6 +110,8 @@ async fn run(
     if status.success() {
         return Ok(());
     }
-    let lines: Vec<&str> = errors.lines().filter(|line| !line.trim().is_empty()).collect();
-    Err(failed(what, &lines[lines.len().saturating_sub(8)..].join("\n")))
+    // venv says on its standard output what is missing, pip on standard error
+    said.extend(errors.lines().map(str::to_owned));
+    said.retain(|line| !line.trim().is_empty());
+    Err(failed(what, &said[said.len().saturating_sub(8)..].join("\n")))
 }
