@@ -7,8 +7,8 @@ mod support;
 use std::time::{Duration, Instant};
 
 use sandbook_jupyter::{
-    Activity, Content, Credential, End, Error, ExecuteRequest, ExecutionEnd, ExecutionEvent, KernelClient,
-    Link, SessionId, SessionLog, WebSocket,
+    Activity, Channel, Content, Credential, End, Error, ExecuteRequest, ExecutionEnd, ExecutionEvent,
+    KernelClient, Link, SessionId, SessionLog, WebSocket,
 };
 use support::{
     PATIENCE, Seen, Server, collect, new_kernel,
@@ -44,6 +44,42 @@ async fn code_runs_over_the_v1_framing_and_large_output_arrives_whole() {
     let seen =
         collect(client.execute(&ExecuteRequest::new("for i in range(200_000): print(i)")).unwrap()).await;
     assert_eq!((seen.stdout.lines().count(), seen.end), (200_000, Some(ExecutionEnd::Complete)));
+}
+
+#[tokio::test]
+async fn a_server_that_knows_only_the_oldest_framing_is_spoken_to_in_it() {
+    let server = jupyter_server().await;
+    let proxy = Proxy::hiding_subprotocols(&server.url).await;
+    let kernel = new_kernel(&server.url).await;
+    let transport = WebSocket::connect(target(&proxy.url, &kernel), SessionId::random()).await.unwrap();
+    assert!(!transport.is_v1());
+    let (client, _log) = KernelClient::start(transport);
+    let code = "def opened(comm, message):\n    comm.send({'n': len(message['buffers'][0])}, buffers=[b'abc'])\nget_ipython().kernel.comm_manager.register_target('t', opened)\nprint(input('? '))";
+    let mut execution = client.execute(&ExecuteRequest::new(code)).unwrap();
+    let mut seen = Seen::default();
+    while let Some(event) = execution.next().await {
+        if let ExecutionEvent::InputRequest(message) = &event {
+            client.reply_input(message, "typed".to_owned().into()).unwrap();
+        }
+        take(&mut seen, event);
+    }
+    assert_eq!(seen.stdout, "typed\n");
+    let mut raw = client.raw();
+    let content = serde_json::json!({"comm_id": "c", "target_name": "t", "data": {}});
+    let mut open = Message::new(Channel::Shell, "comm_open", client.session(), &content);
+    open.buffers.push(bytes::Bytes::from_static(b"12345"));
+    client.send_raw(open).unwrap();
+    let answer = async {
+        loop {
+            let message = raw.recv().await.unwrap();
+            if message.msg_type() == "comm_msg" {
+                return message;
+            }
+        }
+    };
+    let answer = tokio::time::timeout(PATIENCE, answer).await.unwrap();
+    assert_eq!(answer.buffers[0].as_ref(), b"abc");
+    assert_eq!(answer.content.to_value()["data"], serde_json::json!({"n": 5}));
 }
 
 #[tokio::test]

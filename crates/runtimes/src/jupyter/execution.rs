@@ -55,7 +55,7 @@ impl Run {
     /// Carries the execution to its end and beyond, until its connection ends or nobody listens.
     pub(super) async fn carry(mut self) {
         let mut translator = Translator::default();
-        let interrupts_before = self.interrupts.load(Ordering::SeqCst);
+        let mut interrupts_before = self.interrupts.load(Ordering::SeqCst);
         let mut limit = if self.timeout.is_some() { Limit::Timeout } else { Limit::None };
         let mut deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let mut link = self.client.link();
@@ -110,6 +110,10 @@ impl Run {
                         prompt = Some(message.clone());
                     }
                     for kind in translator.events(&event) {
+                        if matches!(kind, EventKind::Started { .. }) {
+                            // earlier ones were for what ran before
+                            interrupts_before = self.interrupts.load(Ordering::SeqCst);
+                        }
                         self.tell(told, kind);
                     }
                 }

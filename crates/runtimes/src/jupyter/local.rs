@@ -27,6 +27,8 @@ use crate::supervise::{Child, Exit, Launch};
 const READY_PATIENCE: Duration = Duration::from_mins(1);
 /// How long a kernel has to end itself before a restart kills it.
 const RESTART_GRACE: Duration = Duration::from_secs(2);
+/// How often other ports are tried.
+const PORT_ATTEMPTS: u32 = 3;
 /// How often code is interrupted that keeps a kernel from ending.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(300);
 /// Unix sockets have paths of at most 107 bytes (103 on macOS); ours end with `/k-1`.
@@ -96,7 +98,20 @@ impl Plan {
         Ok((LocalHost { plan: self, running: Some(running).into(), connection_file }, connected))
     }
 
+    /// Starts the kernel. Free TCP ports can be taken by somebody else before the kernel binds them: then others are
+    /// tried.
     async fn launch(&self, cancel: &CancellationToken) -> Result<(Running, Connected), SandboxError> {
+        for _ in 1..PORT_ATTEMPTS {
+            match self.launch_once(cancel).await {
+                Err(SandboxError::StartFailed { detail, .. })
+                    if detail.contains("Address already in use") => {}
+                other => return other,
+            }
+        }
+        self.launch_once(cancel).await
+    }
+
+    async fn launch_once(&self, cancel: &CancellationToken) -> Result<(Running, Connected), SandboxError> {
         let what = || self.kernel.spec.display_name.clone();
         let failed = |detail: String| SandboxError::StartFailed { what: what(), detail };
         let folder = RunFolder::make(&self.run_folder)

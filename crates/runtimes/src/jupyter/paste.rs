@@ -46,12 +46,14 @@ pub struct Recognised {
     pub notebook: Option<String>,
     /// The address as it was pasted, with every secret as `***`.
     pub display_url: String,
+    /// Whether a user name or password stood in it. They are left out: no Jupyter server takes them.
+    pub had_userinfo: bool,
 }
 
 impl Recognised {
     /// Whether there was a secret in it.
     pub fn has_secret(&self) -> bool {
-        self.token.is_some() || self.server.has_secret()
+        self.token.is_some() || self.had_userinfo || self.server.has_secret()
     }
 
     /// Whether a token would travel unencrypted to another machine.
@@ -189,6 +191,10 @@ fn recognise(pasted: &Url, given_token: Option<String>) -> Result<Recognised, No
     server.set_path(&path);
     server.set_query(None);
     server.set_fragment(None);
+    let had_userinfo = !server.username().is_empty() || server.password().is_some();
+    if had_userinfo && (server.set_username("").is_err() || server.set_password(None).is_err()) {
+        return Err(NotRecognised { message: "This address cannot be read.".into(), ..NOT_A_URL });
+    }
     let kernel_id = match page {
         ["api", "kernels", id, ..] => Some((*id).to_owned()),
         _ => None,
@@ -200,6 +206,7 @@ fn recognise(pasted: &Url, given_token: Option<String>) -> Result<Recognised, No
         kernel_id,
         notebook: notebook_of(page),
         display_url,
+        had_userinfo,
     })
 }
 
@@ -472,6 +479,14 @@ mod tests {
             let shown = format!("{recognised:?} {} {}", recognised.display_url, recognised.server);
             assert!(!shown.contains("s3cr3t") && *token != "s3cr3t", "{shown}");
         }
+    }
+
+    #[test]
+    fn a_user_name_and_password_are_left_out_and_never_shown() {
+        let recognised = parse_pasted("https://me:pw0rd@h/lab?token=T").unwrap();
+        assert_eq!(recognised.server.expose().as_str(), "https://h/");
+        assert!(recognised.had_userinfo && recognised.has_secret());
+        assert!(!format!("{recognised:?}").contains("pw0rd"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{settings::ServerSettings, tls::Trust};
+use super::{paste::is_loopback, settings::ServerSettings, tls::Trust};
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Starting a kernel can take a while; everything else is quick.
@@ -61,12 +61,18 @@ impl Server {
         if !matches!(settings.url.scheme(), "http" | "https") || !settings.url.has_host() {
             return Err(bad("it is no http or https address".into()));
         }
+        if !settings.url.username().is_empty() || settings.url.password().is_some() {
+            return Err(bad("a user name and password in an address are not used; give the token".into()));
+        }
         let trust = Trust::new(settings.trusted_certificate.as_deref());
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_PATIENCE)
             .timeout(PATIENCE)
             .tcp_nodelay(true);
+        if is_loopback(&settings.url) {
+            builder = builder.no_proxy();
+        }
         if settings.url.scheme() == "https" {
             builder = builder.tls_backend_preconfigured((*trust.config()?).clone());
         }

@@ -174,6 +174,11 @@ impl Inner {
         });
     }
 
+    /// Executions of a kernel that is gone say nothing more: whoever reads them reaches their end.
+    fn no_more_late(&self) {
+        lock(&self.late).clear();
+    }
+
     fn tell_late(&self, id: &str, kind: EventKind) {
         let mut late = lock(&self.late);
         let gone = late
@@ -204,6 +209,7 @@ impl Inner {
             client.kernel_died();
             client.stop();
             if let Some(inner) = weak.upgrade() {
+                inner.no_more_late();
                 inner.set_status(generation, KernelStatus::Dead(cause));
             }
         });
@@ -270,6 +276,7 @@ impl Inner {
                 };
                 before.kernel_restarted();
                 before.stop();
+                self.no_more_late();
                 self.follow(client, log, death, generation);
                 self.set_status(generation, KernelStatus::Idle);
             }
@@ -356,6 +363,7 @@ impl Inner {
             self.stopped.store(true, Ordering::SeqCst);
         }
         client.stop();
+        self.no_more_late();
         report
     }
 }

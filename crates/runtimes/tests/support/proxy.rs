@@ -28,9 +28,21 @@ pub struct Proxy {
     accepted: Arc<AtomicUsize>,
 }
 
+/// The header in which a client asks for a framing.
+const SUBPROTOCOL: &[u8] = b"sec-websocket-protocol";
+
 impl Proxy {
     /// In front of `server`.
     pub async fn start(server: &url::Url) -> Self {
+        Self::start_with(server, false).await
+    }
+
+    /// In front of `server`, for whom no client asks for another framing than the oldest.
+    pub async fn hiding_subprotocols(server: &url::Url) -> Self {
+        Self::start_with(server, true).await
+    }
+
+    async fn start_with(server: &url::Url, hides: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut url = server.clone();
         url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
@@ -40,7 +52,7 @@ impl Proxy {
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 count.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(carry(near, port, to_watch.clone()));
+                tokio::spawn(carry(near, port, hides, to_watch.clone()));
             }
         });
         Self { url, line, accepted }
@@ -55,7 +67,7 @@ impl Proxy {
     }
 }
 
-async fn carry(near: TcpStream, port: u16, mut line: watch::Receiver<Line>) {
+async fn carry(near: TcpStream, port: u16, hides: bool, mut line: watch::Receiver<Line>) {
     near.set_nodelay(true).unwrap();
     near.set_zero_linger().ok();
     if *line.borrow() == Line::Cut {
@@ -67,8 +79,8 @@ async fn carry(near: TcpStream, port: u16, mut line: watch::Receiver<Line>) {
     let (near_read, near_write) = near.into_split();
     let (far_read, far_write) = far.into_split();
     tokio::select! {
-        () = pump(near_read, far_write, line.clone()) => {}
-        () = pump(far_read, near_write, line.clone()) => {}
+        () = pump(near_read, far_write, hides, line.clone()) => {}
+        () = pump(far_read, near_write, false, line.clone()) => {}
         _ = line.wait_for(|line| *line == Line::Cut) => {}
     }
 }
@@ -76,11 +88,18 @@ async fn carry(near: TcpStream, port: u16, mut line: watch::Receiver<Line>) {
 async fn pump(
     mut from: tokio::net::tcp::OwnedReadHalf,
     mut to: tokio::net::tcp::OwnedWriteHalf,
+    hides: bool,
     mut line: watch::Receiver<Line>,
 ) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
+        if hides
+            && let Some(at) =
+                buffer[..n].windows(SUBPROTOCOL.len()).position(|part| part.eq_ignore_ascii_case(SUBPROTOCOL))
+        {
+            buffer[at] = b'x';
+        }
         if line.wait_for(|line| *line != Line::Stalled).await.is_err()
             || to.write_all(&buffer[..n]).await.is_err()
         {
