@@ -14,6 +14,11 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+/// Takes ipykernel's limit of unsent output away. Leaves no name behind, and does nothing in versions that are built
+/// otherwise.
+const KEEP_OUTPUT: &str = "(lambda thread: thread and thread.schedule(lambda: thread.socket.setsockopt(\
+    __import__('zmq').SNDHWM, 0)))(getattr(get_ipython().kernel, 'iopub_thread', None))";
+
 /// An installed kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSpec {
@@ -101,13 +106,19 @@ impl KernelSpec {
         }
     }
 
-    /// The command with its placeholders filled in.
+    /// The command with its placeholders filled in. ipykernel is told besides to keep output for us without a limit:
+    /// ZeroMQ lets it throw messages away, even the one that ends a run, once 1,000 wait for a reader that the system
+    /// did not give time to.
     pub fn command(&self, connection_file: &Path) -> Vec<OsString> {
         let fill = |word: &String| {
             let word = word.replace("{connection_file}", &connection_file.to_string_lossy());
             OsString::from(word.replace("{resource_dir}", &self.folder.to_string_lossy()))
         };
-        self.argv.iter().map(fill).collect()
+        let mut command: Vec<OsString> = self.argv.iter().map(fill).collect();
+        if self.is_ipykernel() {
+            command.push(format!("--IPKernelApp.code_to_run={KEEP_OUTPUT}").into());
+        }
+        command
     }
 
     /// The environment with `${NAME}` filled in from `outer`; unknown names stay as they stand.

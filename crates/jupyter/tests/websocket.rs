@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use sandbook_jupyter::{
     Activity, Channel, Content, Credential, End, Error, ExecuteRequest, ExecutionEnd, ExecutionEvent,
-    KernelClient, Link, SessionId, SessionLog, WebSocket,
+    KernelClient, Link, Message, SessionId, SessionLog, WebSocket,
 };
 use support::{
     PATIENCE, Seen, Server, collect, new_kernel,

@@ -32,6 +32,8 @@ const OUTGOING: usize = 4_096;
 const RAW: usize = 4_096;
 /// A kernel sends idle right after its reply; one that was swallowed is not waited for longer than this.
 const IDLE_PATIENCE: Duration = Duration::from_millis(300);
+/// An execution's idle comes about when its reply does.
+const MISSING_IDLE_PATIENCE: Duration = Duration::from_secs(5);
 /// A probe can be lost in a kernel that is being restarted, so it is sent again after this long, then ever more seldom.
 const REPLY_PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_REPLY_PATIENCE: Duration = Duration::from_mins(1);
@@ -243,9 +245,18 @@ impl Shared {
         let shut_down = message.msg_type() == "shutdown_reply";
         let by_server = message.parent_id().is_none();
         let of_code = message.parent.as_ref().is_none_or(|parent| parent.msg_type() == "execute_request");
-        let Some(activity) = lock(&self.router).message(message) else { return };
-        self.note_activity(activity, of_code || shut_down);
-        match activity {
+        let activity = router::activity(&message);
+        // first, so that whoever sees an end sees the kernel idle
+        if let Some(activity) = activity {
+            self.note_activity(activity, of_code || shut_down);
+        }
+        let replied =
+            (message.msg_type() == "execute_reply").then(|| message.parent_id().map(str::to_owned)).flatten();
+        lock(&self.router).message(message, activity);
+        if let Some(id) = replied {
+            self.expect_idle(id);
+        }
+        match activity.unwrap_or(Activity::Unknown) {
             Activity::Restarting if shut_down => self.restarted(&ExecutionEnd::Restarted),
             Activity::Restarting if by_server => self.restarted(&ExecutionEnd::Died),
             Activity::Dead if by_server || shut_down => self.kernel_gone(&ExecutionEnd::Died),
@@ -264,6 +275,23 @@ impl Shared {
                 *present = activity;
             }
             changed
+        });
+    }
+
+    /// A publisher may throw messages away. After a reply without its idle we ask: what comes back on iopub afterwards
+    /// tells that the idle is lost, and the execution ends.
+    fn expect_idle(self: &Arc<Self>, id: String) {
+        if !lock(&self.router).awaits_idle(&id) {
+            return;
+        }
+        let weak = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(MISSING_IDLE_PATIENCE).await;
+            if let Some(shared) = weak.upgrade()
+                && lock(&shared.router).awaits_idle(&id)
+            {
+                shared.step();
+            }
         });
     }
 
@@ -324,8 +352,12 @@ impl Shared {
                     tokio::time::timeout(IDLE_PATIENCE, probe.idle).await.is_ok_and(|idle| idle.is_ok());
                 swallowed += u32::from(!idle);
                 let Some(shared) = weak.upgrade().filter(|_| !stepping.is_cancelled()) else { return };
-                if idle || swallowed == PROBES {
-                    shared.in_step(probe.order, &reply);
+                if idle {
+                    shared.in_step(Some(probe.order), &reply);
+                    return;
+                }
+                if swallowed == PROBES {
+                    shared.in_step(None, &reply);
                     return;
                 }
             }
@@ -339,9 +371,14 @@ impl Shared {
         self.send(message).ok().map(|()| probe)
     }
 
-    fn in_step(&self, order: u64, reply: &Message) {
+    /// Without an order, executions are let through and none is taken for lost.
+    fn in_step(&self, order: Option<u64>, reply: &Message) {
         let mut router = lock(&self.router);
-        for message in router.in_step(order) {
+        let held = match order {
+            Some(order) => router.in_step(order),
+            None => router.let_through(),
+        };
+        for message in held {
             let id = message.id().to_owned();
             if self.send(message).is_err() {
                 router.end(&id, ExecutionEnd::Lost { seen: false });

@@ -122,8 +122,13 @@ impl Router {
         self.held.get_or_insert_default();
     }
 
-    /// The line is in step as of the probe `order`: what was sent before and has no end will get none. Returns what
-    /// was held.
+    /// Whether an execution has its reply and waits for its idle.
+    pub(super) fn awaits_idle(&self, id: &str) -> bool {
+        matches!(self.pending.get(id), Some(Pending::Execution(running)) if running.end.replied)
+    }
+
+    /// The line is in step as of the probe `order`, whose reply and idle have come: what was sent before and has no end
+    /// will get none. Returns what was held.
     pub(super) fn in_step(&mut self, order: u64) -> VecDeque<Message> {
         let lost = |running: &Running| running.sent && running.order < order;
         let lost: Vec<_> = self
@@ -134,6 +139,11 @@ impl Router {
         for (id, seen) in lost {
             self.end(&id, ExecutionEnd::Lost { seen });
         }
+        self.let_through()
+    }
+
+    /// Executions are sent from now on. Returns what was held.
+    pub(super) fn let_through(&mut self) -> VecDeque<Message> {
         let held = self.held.take().unwrap_or_default();
         for message in &held {
             if let Some(Pending::Execution(running)) = self.pending.get_mut(message.id()) {
@@ -189,9 +199,8 @@ impl Router {
         }
     }
 
-    /// Passes a message on to whom it belongs. Returns what the kernel says it is doing, if it does.
-    pub(super) fn message(&mut self, message: Message) -> Option<Activity> {
-        let activity = activity(&message);
+    /// Passes a message on to whom it belongs. `activity` is what it says the kernel is doing, if it does.
+    pub(super) fn message(&mut self, message: Message, activity: Option<Activity>) {
         let parent = message.parent_id().unwrap_or_default().to_owned();
         match self.pending.get_mut(&parent) {
             Some(Pending::Execution(running)) => {
@@ -221,7 +230,6 @@ impl Router {
             }
             _ => self.log(message),
         }
-        activity
     }
 
     fn log(&self, message: Message) {
@@ -252,7 +260,8 @@ impl Running {
     }
 }
 
-fn activity(message: &Message) -> Option<Activity> {
+/// What a message says the kernel is doing, if it does.
+pub(super) fn activity(message: &Message) -> Option<Activity> {
     if message.channel != Channel::Iopub {
         return None;
     }
@@ -301,7 +310,8 @@ mod tests {
 
         fn say(&mut self, channel: Channel, msg_type: &str, content: &serde_json::Value, parent: &Message) {
             let message = Message::new(channel, msg_type, &SessionId::random(), content).in_reply_to(parent);
-            self.router.message(message);
+            let activity = activity(&message);
+            self.router.message(message, activity);
         }
 
         fn idle(&mut self, parent: &Message) {
@@ -355,7 +365,9 @@ mod tests {
         let mut setting = Setting::in_step();
         let other = Message::new(Channel::Shell, "execute_request", &SessionId::random(), &json!({}));
         setting.say(Channel::Iopub, "stream", &json!({}), &other);
-        setting.router.message(Message::new(Channel::Iopub, "stream", &SessionId::random(), &json!({})));
+        setting
+            .router
+            .message(Message::new(Channel::Iopub, "stream", &SessionId::random(), &json!({})), None);
         let mut origin = || match setting.log.try_recv() {
             Ok(SessionEvent::Message { origin, .. }) => origin,
             other => panic!("{other:?}"),
@@ -388,6 +400,18 @@ mod tests {
         assert_eq!(end(&mut begun_events), Some(ExecutionEnd::Lost { seen: true }));
         assert_eq!(end(&mut unseen_events), Some(ExecutionEnd::Lost { seen: false }));
         assert_eq!(end(&mut held_events), None);
+    }
+
+    #[test]
+    fn an_idle_that_was_thrown_away_is_noticed_and_does_not_keep_the_execution() {
+        let mut setting = Setting::in_step();
+        let (request, mut events) = setting.execute();
+        assert!(!setting.router.awaits_idle(request.id()));
+        setting.reply(&request);
+        assert!(setting.router.awaits_idle(request.id()));
+        let order = setting.router.probe("p").order;
+        setting.router.in_step(order);
+        assert_eq!(end(&mut events), Some(ExecutionEnd::Lost { seen: true }));
     }
 
     #[test]
