@@ -4,24 +4,24 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
-    time::SystemTime,
 };
 
 use sandbook_protocol::{
-    ConnectionId, ConnectionView, ErrorCode, KernelChoice, ProtocolError, Readiness, ReadinessState, Reply,
-    RuntimeKind, SandboxChoice, ServerKernel,
+    ConnectionId, ErrorCode, KernelChoice, ProtocolError, Readiness, ReadinessState, SandboxChoice,
 };
 use sandbook_runtimes::jupyter::{
-    self, Handle, JupyterRuntime, JupyterSettings, LocalKernels, LocalSettings, ManagedServerSettings,
+    self, JupyterRuntime, JupyterSettings, LocalKernels, LocalSettings, ManagedServerSettings,
     ServerSettings, Surrounding, Surroundings, environment,
 };
-use sandbook_sandbox::{AttachHandle, KernelInfo, Listed, Progress, Runtime, SandboxError, SandboxSettings};
-use sandbook_store::{folders::Folders, records::KeptKernel};
+use sandbook_sandbox::{KernelInfo, Progress, Runtime, SandboxSettings};
+use sandbook_store::folders::Folders;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
-use url::Url;
 
-use crate::{connections::Connection, error::sandbox_error, owner::lock, sandboxes::LiveSandbox};
+use crate::{
+    connections::Connection, error::sandbox_error, owner::lock, sandboxes::LiveSandbox,
+    servers::server_settings,
+};
 
 /// What names an interpreter in place of a kernelspec.
 const PYTHON: &str = "python:";
@@ -30,8 +30,6 @@ const PYTHON: &str = "python:";
 pub(crate) struct Plan {
     pub(crate) settings: SandboxSettings,
     pub(crate) credential: Option<SecretString>,
-    /// To join instead of making one.
-    pub(crate) attach: Option<AttachHandle>,
     pub(crate) display_name: String,
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) kept: bool,
@@ -39,11 +37,11 @@ pub(crate) struct Plan {
 
 /// The runtime and what was found out about it.
 pub(crate) struct Kernels {
-    runtime: Arc<JupyterRuntime>,
+    pub(crate) runtime: Arc<JupyterRuntime>,
     /// Where the private environment is, or would be.
     private: PathBuf,
     found: RwLock<Option<Vec<KernelChoice>>>,
-    servers: Mutex<HashMap<ConnectionId, Readiness>>,
+    pub(crate) servers: Mutex<HashMap<ConnectionId, Readiness>>,
     keyring: Mutex<Readiness>,
 }
 
@@ -150,7 +148,6 @@ impl Kernels {
         Ok(Plan {
             settings,
             credential,
-            attach: None,
             display_name,
             connection: connection.map(|connection| connection.id),
             kept,
@@ -192,104 +189,6 @@ impl Kernels {
         *lock(&self.keyring) = readiness;
     }
 
-    /// Whether a server can be used now.
-    pub(crate) async fn server_readiness(
-        &self,
-        connection: &Connection,
-        credential: Option<&SecretString>,
-    ) -> Readiness {
-        let settings = match sandbox_settings(connection) {
-            Ok(settings) => settings,
-            Err(error) => return Readiness { state: ReadinessState::NeedsSetup, reason: error.message },
-        };
-        readiness(self.runtime.readiness(&settings, credential).await)
-    }
-
-    pub(crate) fn remember_readiness(&self, connection: &ConnectionId, readiness: Readiness) {
-        lock(&self.servers).insert(connection.clone(), readiness);
-    }
-
-    /// What a page sees of a connection.
-    pub(crate) fn connection_view(&self, connection: &Connection) -> ConnectionView {
-        let url = Url::parse(&connection.server_url).ok();
-        let known = lock(&self.servers).get(&connection.id).cloned();
-        ConnectionView {
-            id: connection.id.clone(),
-            kind: RuntimeKind::Jupyter,
-            name: connection.name.clone(),
-            display_url: url.clone().map_or_else(
-                || connection.server_url.clone(),
-                |url| sandbook_sandbox::SecretUrl::new(url).masked(),
-            ),
-            readiness: known.unwrap_or_else(|| Readiness {
-                state: ReadinessState::Checking,
-                reason: "Asking the server".into(),
-            }),
-            has_credential: connection.credential.is_some(),
-            plain_http: url.is_some_and(|url| url.scheme() == "http" && !jupyter::is_loopback(&url)),
-            trusted_fingerprint: connection.trusted_fingerprint.clone(),
-        }
-    }
-
-    /// Asks a server once; an error says what is wrong with address, certificate or credential.
-    pub(crate) async fn check_server(
-        &self,
-        connection: &Connection,
-        credential: Option<SecretString>,
-    ) -> Result<(), ProtocolError> {
-        let settings = server_settings(connection)?;
-        let specs = self.runtime.server_kernelspecs(&settings, credential.as_ref()).await;
-        let specs = specs.map_err(|error| sandbox_error(&error))?;
-        let reason = match specs.as_slice() {
-            [only] => format!("{} can be started", only.display_name),
-            specs => format!("{} kinds of kernels can be started", specs.len()),
-        };
-        self.remember_readiness(&connection.id, Readiness { state: ReadinessState::Ready, reason });
-        Ok(())
-    }
-
-    /// The kernels that run on a server, and those that can be started there.
-    pub(crate) async fn server_kernels(
-        &self,
-        connection: &Connection,
-        credential: Option<SecretString>,
-        kept: &[KeptKernel],
-    ) -> Result<Reply, ProtocolError> {
-        let settings = server_settings(connection)?;
-        let specs = self.runtime.server_kernelspecs(&settings, credential.as_ref()).await;
-        let specs = specs.map_err(|error| sandbox_error(&error))?;
-        let listed = self.runtime.list(&sandbox_settings(connection)?, credential.as_ref()).await;
-        let (listed, listable) = match listed {
-            Ok(listed) => (listed, true),
-            Err(SandboxError::Unsupported { .. }) => (Vec::new(), false),
-            Err(error) => return Err(sandbox_error(&error)),
-        };
-        let now = SystemTime::now();
-        let startable = specs.into_iter().map(|spec| KernelChoice {
-            name: spec.name,
-            display_name: spec.display_name,
-            language: spec.language,
-            origin: connection.name.clone(),
-        });
-        Ok(Reply::ServerKernels {
-            running: listed.into_iter().filter_map(|listed| server_kernel(listed, kept, now)).collect(),
-            listable,
-            startable: startable.collect(),
-        })
-    }
-
-    /// Removes a kernel on a server.
-    pub(crate) async fn delete_server_kernel(
-        &self,
-        connection: &Connection,
-        credential: Option<SecretString>,
-        kernel: &str,
-    ) -> Result<(), ProtocolError> {
-        let settings = server_settings(connection)?;
-        let deleted = self.runtime.remove_kernel(&settings, credential.as_ref(), kernel).await;
-        deleted.map_err(|error| sandbox_error(&error))
-    }
-
     /// Makes a private environment with ipykernel.
     pub(crate) async fn create_environment(
         &self,
@@ -321,33 +220,6 @@ impl Kernels {
     }
 }
 
-/// The kernel's id, where it is one on a server.
-pub(crate) fn kernel_on_server(handle: &AttachHandle) -> Option<String> {
-    match Handle::read(handle) {
-        Ok(Handle::Server { kernel_id, .. }) => Some(kernel_id),
-        _ => None,
-    }
-}
-
-/// A kernel that runs on a server, as a page sees it.
-fn server_kernel(listed: Listed, kept: &[KeptKernel], now: SystemTime) -> Option<ServerKernel> {
-    let kernel_id = kernel_on_server(&listed.handle)?;
-    let idle = listed.last_activity.and_then(|moment| now.duration_since(moment).ok());
-    let (name, used_by) = match listed.title.split_once(" — ") {
-        Some((name, document)) => (name.to_owned(), Some(document.to_owned())),
-        None => (listed.title, None),
-    };
-    Some(ServerKernel {
-        kept: kept.iter().any(|kept| kept.id == kernel_id),
-        id: kernel_id,
-        name,
-        state: listed.state,
-        connections: listed.connections,
-        idle_seconds: idle.map(|idle| idle.as_secs()),
-        used_by,
-    })
-}
-
 /// A kernel as a page chooses it.
 fn choice(kernel: &jupyter::LocalKernel) -> KernelChoice {
     let name = kernel
@@ -367,33 +239,4 @@ fn local_settings(kernel: &str) -> LocalSettings {
         Some(program) => LocalSettings { kernel: None, python: Some(program.into()) },
         None => LocalSettings { kernel: Some(kernel.to_owned()), python: None },
     }
-}
-
-fn server_settings(connection: &Connection) -> Result<ServerSettings, ProtocolError> {
-    let url = Url::parse(&connection.server_url).map_err(|error| {
-        ProtocolError::new(
-            ErrorCode::BadSetting,
-            format!("The address of {} cannot be read: {error}.", connection.name),
-            "Remove the connection and add it again.",
-        )
-    })?;
-    Ok(ServerSettings {
-        trusted_certificate: connection.trusted_fingerprint.clone(),
-        ..ServerSettings::new(url)
-    })
-}
-
-pub(crate) fn sandbox_settings(connection: &Connection) -> Result<SandboxSettings, ProtocolError> {
-    let runtime = JupyterSettings::Server(server_settings(connection)?).to_value();
-    Ok(SandboxSettings { runtime, ..SandboxSettings::default() })
-}
-
-fn readiness(readiness: sandbook_sandbox::Readiness) -> Readiness {
-    let (state, reason) = match readiness {
-        sandbook_sandbox::Readiness::Ready(reason) => (ReadinessState::Ready, reason),
-        sandbook_sandbox::Readiness::NeedsSetup(reason) => (ReadinessState::NeedsSetup, reason),
-        sandbook_sandbox::Readiness::NeedsCredential(reason) => (ReadinessState::NeedsCredential, reason),
-        sandbook_sandbox::Readiness::NotReachable(reason) => (ReadinessState::NotReachable, reason),
-    };
-    Readiness { state, reason }
 }

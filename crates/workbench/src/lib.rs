@@ -12,6 +12,7 @@
 //!
 //! Deliberately absent: sockets and HTTP (the gateway), and everything that a page decides for itself.
 
+mod coming_back;
 mod commands;
 mod connections;
 mod credentials;
@@ -21,11 +22,13 @@ mod error;
 mod kernels;
 mod lifecycle;
 mod logs;
+mod notebooks;
 pub mod outputs;
 mod owner;
 mod pasted;
 mod positions;
 mod sandboxes;
+mod servers;
 mod session;
 mod settings;
 mod time;

@@ -7,13 +7,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use sandbook_protocol::{ErrorCode, ProtocolError, SandboxChoice, SandboxId};
-use sandbook_sandbox::{
-    AttachHandle, CreateRequest, KernelStatus, Progress, SandboxError, StopChoice, StopReport,
-};
-use sandbook_store::{
-    hold::is_held,
-    records::{DocumentRecord, KeptKernel, SandboxRecord, SandboxState},
-};
+use sandbook_sandbox::{CreateRequest, KernelStatus, Progress, StopChoice, StopReport};
+use sandbook_store::records::{SandboxRecord, SandboxState};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -128,7 +123,7 @@ impl Workbench {
             runtime: self.0.kernels.runtime().variant().into(),
             connection: plan.connection.as_ref().map(|connection| connection.0.clone()),
             name: plan.display_name.clone(),
-            handle: plan.attach.as_ref().map_or(serde_json::Value::Null, |handle| handle.0.clone()),
+            handle: serde_json::Value::Null,
             state: SandboxState::Creating,
             created: Timestamp::now(),
             ended: None,
@@ -136,12 +131,7 @@ impl Workbench {
         .await?;
         let request =
             CreateRequest { settings: plan.settings, credential: plan.credential, progress, cancel };
-        let runtime = self.0.kernels.runtime();
-        let made = match plan.attach {
-            Some(handle) => runtime.attach(handle, request).await,
-            None => runtime.create(request).await,
-        };
-        let sandbox = match made {
+        let sandbox = match self.0.kernels.runtime().create(request).await {
             Ok(sandbox) => sandbox,
             Err(error) => {
                 self.set_state(&id, SandboxState::Ended).await;
@@ -168,7 +158,7 @@ impl Workbench {
     }
 
     /// Asks the kernel about itself, once, and tells the notebook.
-    fn describe(&self, document: &Arc<Document>, live: &Arc<LiveSandbox>) {
+    pub(crate) fn describe(&self, document: &Arc<Document>, live: &Arc<LiveSandbox>) {
         let (owner, document, live) = (self.clone(), document.clone(), live.clone());
         tokio::spawn(async move {
             let info = match live.kernel_info.get() {
@@ -190,7 +180,7 @@ impl Workbench {
     }
 
     /// Tells documents and the workspace what the kernel is doing, until it ends.
-    fn watch_sandbox(&self, live: &Arc<LiveSandbox>) {
+    pub(crate) fn watch_sandbox(&self, live: &Arc<LiveSandbox>) {
         let (owner, live) = (Arc::downgrade(&self.0), live.clone());
         let mut status = live.status.clone();
         tokio::spawn(async move {
@@ -289,114 +279,6 @@ impl Workbench {
         self.workspace_changed();
     }
 
-    /// Joins the kernels on servers that an earlier owner left behind when it was killed, and writes off its kernels on
-    /// this computer, which ended with it.
-    pub(crate) async fn bring_back_sandboxes(&self) {
-        let living = match self.0.disk.records.living_sandboxes() {
-            Ok(living) => living,
-            Err(error) => {
-                tracing::warn!(%error, "the records of sandboxes cannot be read");
-                return;
-            }
-        };
-        for record in living {
-            let id = SandboxId(record.id.clone());
-            // A command may have made it for itself, and still use it.
-            if self.live_sandbox(&id).is_ok() || is_held(&self.0.disk.folders, &record.id) {
-                continue;
-            }
-            let state = match self.bring_back(record).await {
-                Ok(()) => SandboxState::Running,
-                Err(SandboxError::Gone { .. }) => SandboxState::Ended,
-                Err(error) => {
-                    tracing::warn!(%error, sandbox = %id, "a kernel of an earlier owner cannot be joined now");
-                    SandboxState::Lost
-                }
-            };
-            self.set_state(&id, state).await;
-        }
-        self.workspace_changed();
-    }
-
-    async fn bring_back(&self, record: SandboxRecord) -> Result<(), SandboxError> {
-        let gone = || SandboxError::Gone { what: "the kernel of an earlier owner".into() };
-        let connection = record.connection.map(sandbook_protocol::ConnectionId).ok_or_else(gone)?;
-        let connection = self.0.connections.get(&connection).map_err(|_| gone())?;
-        let credential = match connection.credential.as_deref() {
-            Some(name) => self.0.credentials.load(name).await,
-            None => None,
-        };
-        let settings = crate::kernels::sandbox_settings(&connection).map_err(|_| gone())?;
-        let request = CreateRequest {
-            settings,
-            credential,
-            progress: Progress::none(),
-            cancel: CancellationToken::new(),
-        };
-        let sandbox = self.0.kernels.runtime().attach(AttachHandle(record.handle), request).await?;
-        tracing::info!(sandbox = record.id, "a kernel that an earlier owner left behind was joined");
-        let id = SandboxId(record.id);
-        let live = Arc::new(LiveSandbox::new(
-            id.clone(),
-            sandbox,
-            Some(connection.id),
-            record.name,
-            false,
-            Self::now(),
-        ));
-        lock(&self.0.sandboxes).insert(id, live.clone());
-        self.watch_sandbox(&live);
-        for document in self.documents() {
-            self.rejoin(&document);
-        }
-        Ok(())
-    }
-
-    /// A document that ran in a sandbox which still lives runs there again.
-    pub(crate) fn rejoin(&self, document: &Arc<Document>) {
-        let Some(path) = document.path().filter(|_| document.sandbox().is_none()) else { return };
-        let path = path.display().to_string();
-        let known = self.0.disk.records.documents().unwrap_or_default();
-        let place = known.into_iter().find(|known| known.path == path);
-        let id = place.and_then(|place| place.session["sandbox"].as_str().map(|id| SandboxId(id.to_owned())));
-        if let Some(live) = id.and_then(|id| self.live_sandbox(&id).ok()).filter(|live| live.is_usable()) {
-            document.set_sandbox(Some(live.clone()));
-            self.describe(document, &live);
-        }
-    }
-
-    /// Puts on record where a document runs.
-    fn remember_place(&self, document: &Document, sandbox: Option<&SandboxId>) {
-        let Some(path) = document.path() else { return };
-        let record = DocumentRecord {
-            path: path.display().to_string(),
-            session: serde_json::json!({ "sandbox": sandbox }),
-            opened: Timestamp::now(),
-        };
-        if let Err(error) = self.0.disk.records.put_document(&record) {
-            tracing::warn!(%error, "where a notebook runs was not recorded");
-        }
-    }
-
-    /// Puts on record that a kernel goes on without us, so that it can be listed and removed.
-    fn remember_kept(&self, live: &LiveSandbox) {
-        let info = live.sandbox.info();
-        let Some(kernel) = crate::kernels::kernel_on_server(&info.handle).filter(|_| info.owned) else {
-            return;
-        };
-        let kept = KeptKernel {
-            id: kernel,
-            sandbox: live.id.0.clone(),
-            name: live.display_name.clone(),
-            document: None,
-            handle: info.handle.0,
-            kept: Timestamp::now(),
-        };
-        if let Err(error) = self.0.disk.records.put_kept_kernel(&kept) {
-            tracing::warn!(%error, "a kept kernel was not recorded");
-        }
-    }
-
     async fn put_record(&self, record: SandboxRecord) -> Result<(), ProtocolError> {
         let disk = self.0.disk.clone();
         tokio::task::spawn_blocking(move || disk.records.put_sandbox(&record))
@@ -405,7 +287,7 @@ impl Workbench {
             .map_err(|error| store_error(&error))
     }
 
-    async fn set_state(&self, id: &SandboxId, state: SandboxState) {
+    pub(crate) async fn set_state(&self, id: &SandboxId, state: SandboxState) {
         let (disk, id) = (self.0.disk.clone(), id.0.clone());
         let result =
             tokio::task::spawn_blocking(move || disk.records.set_sandbox_state(&id, state, Timestamp::now()))

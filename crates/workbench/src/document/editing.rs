@@ -147,7 +147,7 @@ impl Document {
     pub(crate) fn copy_cells(&self, cells: &[Key]) -> Result<String, ProtocolError> {
         let mut state = self.state();
         state.commit_live();
-        let copied = state.notebook.copy_cells(&keys(cells), &mut super::file::no_blobs);
+        let copied = state.notebook.copy_cells(&keys(cells), &mut super::save::no_blobs);
         copied.map_err(|error| ProtocolError::internal(format!("The cells were not copied: {error}.")))
     }
 

@@ -5,19 +5,22 @@
 //! is told. [`page`] holds what each page has and is owed.
 
 mod editing;
-mod file;
 mod journal;
+mod open;
 mod outputs;
 mod page;
 mod queue;
 mod resources;
 mod restore;
 mod run;
+mod run_state;
+mod save;
 mod search;
 mod snapshot;
 mod state;
 mod text_view;
 mod view;
+mod watch;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -26,7 +29,7 @@ use std::{
 
 use sandbook_protocol::{ClientId, DocumentId, DocumentStatus};
 
-pub(crate) use file::{UNTITLED, open, open_new};
+pub(crate) use open::{UNTITLED, open, open_new};
 pub(crate) use page::Take;
 
 use crate::{sandboxes::LiveSandbox, session::Mailbox};

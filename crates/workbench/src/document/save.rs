@@ -1,146 +1,29 @@
-//! The file behind a document: opening, saving, noticing what others do to it.
+//! Saving: the file is replaced whole or not at all, and never silently over another program's change.
 
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    time::{Instant, SystemTime},
 };
 
 use bytes::Bytes;
 use sandbook_notebook::{CellKey, Notebook};
-use sandbook_protocol::{DocumentId, ErrorCode, LogLevel, Patch, ProtocolError, SaveChoice, Toast};
+use sandbook_protocol::{ErrorCode, ProtocolError, SaveChoice};
 use sandbook_store::files::{Digest, Fingerprint, Replacement};
 
 use super::{
-    Document, Surroundings,
+    Document,
     journal::{Entry, JournalFile},
-    queue::RunQueue,
-    resources::Resources,
-    restore,
-    state::{FileState, State},
+    open::{blocking, read},
+    state::State,
 };
 use crate::error::store_error;
-
-/// From this size on, saving by itself waits for a multiple of the last save's time.
-const LARGE: usize = 10_000_000;
-/// That multiple.
-const LARGE_PATIENCE: u32 = 50;
-/// How often the file is looked at for changes by others.
-const WATCH: Duration = Duration::from_secs(2);
-/// What the names of journals of documents without a file begin with.
-pub(crate) const UNTITLED: &str = "untitled:";
 
 /// A save that went well.
 #[derive(Debug, Clone)]
 pub(crate) struct Saved {
     pub(crate) at: SystemTime,
     pub(crate) path: PathBuf,
-}
-
-/// Opens the notebook at a path.
-pub(crate) async fn open(
-    id: DocumentId,
-    path: PathBuf,
-    surroundings: Surroundings,
-) -> Result<Arc<Document>, ProtocolError> {
-    blocking(move || {
-        let (content, fingerprint) = read(&path)?;
-        let name = path.display().to_string();
-        let mut state = load(content, &name, &surroundings)?;
-        state.title = path.file_name().map_or(name, |title| title.to_string_lossy().into_owned());
-        state.file.read_only = is_read_only(&path);
-        state.file.fingerprint = Some(fingerprint);
-        state.path = Some(path);
-        Ok(Document::new(id, surroundings, state))
-    })
-    .await
-}
-
-/// A notebook that has no file yet; `name` is that of its journal, which may hold one from before.
-pub(crate) async fn open_new(
-    id: DocumentId,
-    name: String,
-    title: String,
-    surroundings: Surroundings,
-) -> Result<Arc<Document>, ProtocolError> {
-    blocking(move || {
-        let content = Notebook::empty().to_bytes(&mut no_blobs).map_err(|error| internal(&error))?;
-        let mut state = load(content, &name, &surroundings)?;
-        state.title = title;
-        state.journal_name = name;
-        Ok(Document::new(id, surroundings, state))
-    })
-    .await
-}
-
-fn read(path: &Path) -> Result<(Bytes, Fingerprint), ProtocolError> {
-    let unreadable = |error: &dyn std::fmt::Display| {
-        ProtocolError::new(
-            ErrorCode::FileUnreadable,
-            format!("{} could not be opened: {error}.", path.display()),
-            "Check the path and that you may read the file.",
-        )
-    };
-    let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
-    let mut content = Vec::new();
-    std::io::Read::read_to_end(&mut &file, &mut content).map_err(|error| unreadable(&error))?;
-    let fingerprint = Fingerprint::of_content(&file, path, &content).map_err(|error| unreadable(&error))?;
-    Ok((content.into(), fingerprint))
-}
-
-fn is_read_only(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
-}
-
-/// The state that a content and its journal make.
-fn load(content: Bytes, journal_name: &str, surroundings: &Surroundings) -> Result<State, ProtocolError> {
-    let digest = Digest::of(&content);
-    let mut notebook = Notebook::parse(content.clone(), CellKey::sequence("c")).map_err(|error| {
-        ProtocolError::new(
-            ErrorCode::NotANotebook,
-            format!("This is not a notebook that can be opened: {error}."),
-            "The file was not touched. Open it with another program to see what is in it.",
-        )
-    })?;
-    let (journal, recovered) =
-        surroundings.disk.journals.journal(journal_name, digest).map_err(|error| store_error(&error))?;
-    let mut recovered = restore::Unsaved::read(recovered);
-    if let Some(checkpoint) = recovered.take_checkpoint() {
-        match Notebook::resume(content, &checkpoint) {
-            Ok(resumed) => notebook = resumed,
-            Err(error) => {
-                tracing::error!(%error, "a journal does not fit its file");
-                recovered.is_foreign = true;
-            }
-        }
-    }
-    let notices = notebook.notices().iter().map(ToString::to_string).collect();
-    let random = uuid::Uuid::new_v4();
-    let mut key = [0; 32];
-    key[..16].copy_from_slice(random.as_bytes());
-    key[16..].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
-    let mut state = State {
-        file: FileState { saved_version: notebook.version(), ..FileState::default() },
-        notebook,
-        path: None,
-        title: String::new(),
-        journal: JournalFile::new(journal),
-        journal_name: journal_name.to_owned(),
-        runs: std::collections::HashMap::new(),
-        live: std::collections::HashMap::new(),
-        queue: RunQueue::default(),
-        input: None,
-        input_door: None,
-        sandbox: None,
-        died_at: None,
-        resources: Resources::new(key),
-        viewers: Vec::new(),
-        notices,
-        next_key: 0,
-        key_prefix: format!("n{}-", &random.simple().to_string()[..8]),
-    };
-    restore::restore(&mut state, recovered, digest, &surroundings.disk)?;
-    Ok(state)
 }
 
 /// What a save needs, taken under the lock.
@@ -324,90 +207,6 @@ impl Document {
         .await
     }
 
-    /// Saves by itself when the person pauses, and looks at what others do to the file. Ends with the document.
-    pub(crate) fn watch(self: &Arc<Self>) {
-        let document = Arc::downgrade(self);
-        tokio::spawn(async move {
-            let mut waiting: Option<(Instant, Instant)> = None;
-            loop {
-                let Some(strong) = document.upgrade() else { return };
-                let now = Instant::now();
-                let due = waiting.map_or(now + WATCH, |(first, last)| strong.due(first, last));
-                tokio::select! {
-                    () = strong.changed.notified() => {
-                        let changed = Instant::now();
-                        waiting = Some((waiting.map_or(changed, |(first, _)| first), changed));
-                    }
-                    () = tokio::time::sleep_until(due.into()) => {
-                        if waiting.take().is_some() {
-                            strong.save_by_itself().await;
-                        } else {
-                            strong.look_at_disk().await;
-                        }
-                    }
-                }
-                drop(strong);
-            }
-        });
-    }
-
-    /// When a change is saved that began then and went on until then.
-    fn due(&self, first: Instant, last: Instant) -> Instant {
-        let settings = (self.surroundings.settings)();
-        let quiet = last + Duration::from_millis(u64::from(settings.autosave_quiet_ms));
-        let longest = first + Duration::from_millis(u64::from(settings.autosave_longest_ms));
-        let due = quiet.min(longest);
-        let state = self.state();
-        let large = state.file.fingerprint.as_ref().is_some_and(|known| known.size > LARGE as u64);
-        if large { due.max(last + state.file.last_save * LARGE_PATIENCE) } else { due }
-    }
-
-    async fn save_by_itself(self: &Arc<Self>) {
-        let wanted = {
-            let state = self.state();
-            state.path.is_some() && state.is_dirty() && !state.file.changed_on_disk && !state.file.read_only
-        };
-        if !wanted || !(self.surroundings.settings)().autosave {
-            return;
-        }
-        if let Err(error) = self.save(None, SaveChoice::Ask).await {
-            tracing::warn!(message = error.message, "a notebook could not save itself");
-            let toast = Toast { level: LogLevel::Warn, message: error.message.clone(), error: Some(error) };
-            self.state().push(&Patch::Toast { toast });
-        }
-    }
-
-    async fn look_at_disk(self: &Arc<Self>) {
-        let (path, fingerprint, known, dirty) = {
-            let state = self.state();
-            (state.path.clone(), state.file.fingerprint.clone(), state.file.changed_on_disk, state.is_dirty())
-        };
-        let (Some(path), Some(fingerprint)) = (path, fingerprint) else { return };
-        if known || !path.exists() {
-            return;
-        }
-        let current = tokio::task::spawn_blocking(move || fingerprint.is_current(&path)).await;
-        if !matches!(current, Ok(Ok(false))) {
-            return;
-        }
-        if !dirty && !self.is_busy() {
-            match self.save(None, SaveChoice::TakeTheirs).await {
-                Ok(_) => {
-                    let message = "Another program changed the file. It was read again; undo brings the old cells back.";
-                    let toast = Toast { level: LogLevel::Info, message: message.into(), error: None };
-                    self.state().push(&Patch::Toast { toast });
-                    return;
-                }
-                Err(error) => {
-                    tracing::warn!(message = error.message, "a changed file could not be read again");
-                }
-            }
-        }
-        let mut state = self.state();
-        state.file.changed_on_disk = true;
-        state.status_changed();
-    }
-
     /// Forgets the journal: nothing in it is wanted any more.
     pub(crate) fn discard_journal(&self) {
         let state = self.state();
@@ -467,16 +266,8 @@ pub(super) fn no_blobs(blob: &sandbook_notebook::Blob) -> std::io::Result<Bytes>
     Err(std::io::Error::new(std::io::ErrorKind::NotFound, format!("{} is not kept here", blob.hash)))
 }
 
-fn internal(error: &dyn std::fmt::Display) -> ProtocolError {
+pub(super) fn internal(error: &dyn std::fmt::Display) -> ProtocolError {
     ProtocolError::internal(format!(
         "The notebook could not be written out: {error}. It is kept in the journal."
     ))
-}
-
-async fn blocking<T: Send + 'static>(
-    call: impl FnOnce() -> Result<T, ProtocolError> + Send + 'static,
-) -> Result<T, ProtocolError> {
-    tokio::task::spawn_blocking(call).await.unwrap_or_else(|_| {
-        Err(ProtocolError::internal("Work on a file broke off. What was on disk is unchanged."))
-    })
 }
