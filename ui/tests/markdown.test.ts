@@ -55,6 +55,15 @@ describe("hostile Markdown", () => {
     expect(out).toContain("A cat (opens in the browser)");
   });
 
+  it("cannot lead to a service of this computer by a picture", () => {
+    for (const host of ["127.0.0.1:8888", "localhost", "[::1]:1", "a.localhost"]) {
+      const out = html(`![x](https://${host}/run)`);
+      expect(out).not.toMatch(/<img|href/);
+      expect(out).toContain("not loaded");
+    }
+    expect(html("![x](http://example.org/a.png)")).not.toMatch(/<img|href/);
+  });
+
   it("cannot make formulas that link or run", async () => {
     const holder = await finished("$\\href{javascript:alert(1)}{x}$ and $\\class{scrim}{y}$");
     expect(holder.innerHTML).not.toMatch(/href="javascript|class="scrim"/);

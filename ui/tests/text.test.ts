@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { planFold } from "../src/text/fold";
 import { parseFrames, libraryOf, sections } from "../src/text/traceback";
-import { clock, duration, size, when } from "../src/text/units";
+import { clock, duration, size, spokenDuration, when } from "../src/text/units";
 import { TRACEBACK } from "./fixture/scenes";
 
 describe("folding", () => {
@@ -67,6 +67,14 @@ describe("numbers in words", () => {
     expect([610, 7300, 151_000, 5_460_000].map(duration)).toEqual(["0.61 s", "7.3 s", "2:31", "1 h 31 m"]);
     expect(clock(18_400)).toBe("0:18");
     expect(duration(59_990)).toBe("0:59");
+  });
+  it("says times in words", () => {
+    expect([40, 352_000, 3_600_000, 5_460_000].map(spokenDuration)).toEqual([
+      "0.04 seconds",
+      "5 minutes 52 seconds",
+      "1 hour",
+      "1 hour 31 minutes",
+    ]);
   });
   it("writes sizes in decimal units", () => {
     expect([0, 300, 212_000, 4_100_000, 999_600, 1_100_000_000].map(size)).toEqual([

@@ -68,7 +68,28 @@ export interface MarkdownOptions {
   readonly attachment?: (name: string) => string | null;
 }
 
-/** A web picture would tell its server that this notebook is open: it becomes a link. */
+const LOOPBACK = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[.*\])$/i;
+
+/** A picture's address that a person may be led to: encrypted, and not a service of this computer. */
+function isOutside(address: string): boolean {
+  try {
+    const url = new URL(address);
+    return url.protocol === "https:" && !LOOPBACK.test(url.hostname);
+  } catch {
+    return false;
+  }
+}
+
+/** What stands in place of a picture that is not drawn. */
+function pictureNote(label: string, source: string): HTMLElement {
+  const outside = isOutside(source);
+  const note = document.createElement(outside ? "a" : "span");
+  note.textContent = outside ? `${label} (opens in the browser)` : `${label} (not loaded: ${source})`;
+  if (note instanceof HTMLAnchorElement) note.href = source;
+  return note;
+}
+
+/** A picture from elsewhere would tell its server that this notebook is open: it becomes a link, or its address. */
 function tameImages(root: DocumentFragment, options: MarkdownOptions): void {
   for (const image of root.querySelectorAll("img")) {
     const source = image.getAttribute("src") ?? "";
@@ -77,16 +98,9 @@ function tameImages(root: DocumentFragment, options: MarkdownOptions): void {
     if (address !== null) {
       image.src = address;
     } else if (!/^data:/i.test(source)) {
-      const label = image.alt || "Picture";
-      const shown = document.createElement(/^https?:/i.test(source) ? "a" : "span");
-      if (shown instanceof HTMLAnchorElement) shown.href = source;
-      shown.textContent = /^https?:/i.test(source)
-        ? `${label} (opens in the browser)`
-        : `${label} (not found: ${source})`;
-      image.replaceWith(shown);
+      image.replaceWith(pictureNote(image.alt || "Picture", source));
       continue;
     }
-    image.loading = "lazy";
     image.decoding = "async";
   }
 }

@@ -17,13 +17,16 @@ export function clock(milliseconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} m`;
 }
 
-/** The same in words, for screen readers. */
+/** The same in words, for screen readers and settings. */
 export function spokenDuration(milliseconds: number): string {
   const seconds = Math.max(0, milliseconds) / 1000;
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(2) : Math.round(seconds)} seconds`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} minutes ${Math.round(seconds % 60)} seconds`;
-  return `${Math.floor(minutes / 60)} hours ${minutes % 60} minutes`;
+  const parts = [
+    [Math.floor(seconds / 3600), "hour"],
+    [Math.floor((seconds % 3600) / 60), "minute"],
+    [seconds < 3600 ? Math.floor(seconds % 60) : 0, "second"],
+  ] as const;
+  return parts.flatMap(([n, unit]) => (n === 0 ? [] : [`${n} ${n === 1 ? unit : `${unit}s`}`])).join(" ");
 }
 
 const UNITS = ["B", "KB", "MB", "GB", "TB"] as const;
