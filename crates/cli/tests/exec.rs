@@ -185,6 +185,9 @@ fn wrong_arguments_end_with_2() {
     {
         assert_eq!(home.run(&arguments).status, 2, "{arguments:?}");
     }
+    let ran = home.run(&["exec", "--json", "-f", "/no/such/file"]);
+    let outcome = &ran.lines()[0];
+    assert_eq!((ran.status, &outcome["infrastructure_error"]["code"]), (2, &"file_unreadable".into()));
 }
 
 #[test]

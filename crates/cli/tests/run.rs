@@ -96,6 +96,17 @@ fn a_failure_ends_the_run_and_what_ran_is_kept() {
 }
 
 #[test]
+fn a_kernel_that_dies_ends_the_run_and_what_ran_is_kept() {
+    let home = Home::new();
+    home.write("in.ipynb", &notebook(&["1", "import os; os.kill(os.getpid(), 9)", "3"]));
+    let ran = home.run(&["run", "--allow-errors", "in.ipynb"]);
+    assert_eq!(ran.status, 125);
+    assert!(ran.stderr.contains("error: The kernel died (signal 9)."), "{}", ran.stderr);
+    let cells = read(&home.path("in.out.ipynb"))["cells"].clone();
+    assert_eq!(cells[1]["outputs"][0]["data"]["text/plain"], json!(["1"]));
+}
+
+#[test]
 fn in_place_changes_the_notebook_and_only_its_outputs() {
     let home = Home::new();
     let path = home.write("in.ipynb", &notebook(&["2 + 2"]));

@@ -22,10 +22,8 @@ use crate::{
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn exec(exec: Exec) -> Ended {
-    let (code, from_input) = source(&exec)?;
     let json = exec.json;
-    let ended = run(exec, code, !from_input).await;
-    match ended {
+    match run(exec).await {
         // The last line is an outcome, whatever happened.
         Err(error) if json => {
             let mut line = events::outcome(&Outcome::default(), error.status);
@@ -38,7 +36,8 @@ pub(crate) async fn exec(exec: Exec) -> Ended {
     }
 }
 
-async fn run(exec: Exec, code: String, allow_input: bool) -> Ended {
+async fn run(exec: Exec) -> Ended {
+    let (code, from_input) = source(&exec)?;
     let folders = home::folders()?;
     let _logging = logging::begin(&folders, "command", None);
     let mut signals = Signals::watch()?;
@@ -54,8 +53,12 @@ async fn run(exec: Exec, code: String, allow_input: bool) -> Ended {
         None => Settings::of(&SettingsFile::open(&folders.settings_file(), &SETTINGS)?).timeouts.exec,
     };
     let own = Own::start(folders, exec.place, &folder, None, &mut signals).await?;
-    let request =
-        ExecuteRequest { allow_input, timeout, restart_after: Some(GRACE), ..ExecuteRequest::new(code) };
+    let request = ExecuteRequest {
+        allow_input: !from_input,
+        timeout,
+        restart_after: Some(GRACE),
+        ..ExecuteRequest::new(code)
+    };
     let mut printer = Printer::new();
     let outcome = execution::execute(own.sandbox(), request, exec.json, &mut signals, |events| {
         if exec.json {

@@ -100,6 +100,7 @@ async fn run_all(run: Run) -> Ended {
             progress.failed += 1;
             if outcome.infrastructure.is_some() || outcome.interrupted || !run.allow_errors {
                 progress.status = status;
+                progress.error = outcome.infrastructure.as_ref().map(CommandError::from);
                 break;
             }
         }

@@ -4,6 +4,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -256,13 +257,15 @@ impl Server {
 
     /// The kernels that run there, once it answers.
     pub(crate) fn kernels(&self) -> Option<Vec<Value>> {
-        let answer = Command::new(python())
-            .args(["-c", "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())"])
-            .arg(format!("{}api/kernels?token={}", self.url(), self.token))
-            .stderr(Stdio::null())
-            .output()
-            .unwrap();
-        serde_json::from_slice(&answer.stdout).ok()
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        let request = format!(
+            "GET /api/kernels HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {}\r\nConnection: close\r\n\r\n",
+            self.token
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
     }
 }
 
