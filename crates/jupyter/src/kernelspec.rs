@@ -126,9 +126,14 @@ impl KernelSpec {
         self.env.iter().map(|(name, value)| (name.clone(), filled(value, &outer))).collect()
     }
 
-    /// Whether this starts ipykernel, which is known to work over ipc.
+    /// Whether this starts ipykernel itself, which is known to work over ipc. A wrapper (`docker run …`, a shell) is
+    /// none: it may start it elsewhere.
     pub fn is_ipykernel(&self) -> bool {
-        self.argv.iter().any(|word| word == "ipykernel_launcher" || word == "ipykernel")
+        let program = self.argv.first().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
+        let is_module = |pair: &[String]| {
+            pair[0] == "-m" && matches!(pair[1].as_str(), "ipykernel_launcher" | "ipykernel")
+        };
+        program.to_string_lossy().starts_with("python") && self.argv.windows(2).any(is_module)
     }
 }
 
@@ -267,6 +272,20 @@ mod tests {
         let found = Search::of_data_folders([first.path().to_owned(), second.path().to_owned()]).find();
         let names: Vec<_> = found.kernels.iter().map(|kernel| kernel.display_name.as_str()).collect();
         assert_eq!((names.as_slice(), found.broken.len()), (&["first"][..], 2));
+    }
+
+    #[test]
+    fn ipykernel_is_known_by_its_module_and_not_within_a_wrapper() {
+        let spec = |words: &[&str]| {
+            let argv = words.iter().map(|word| (*word).to_owned()).collect();
+            KernelSpec { argv, ..KernelSpec::of_python(Path::new("python")) }
+        };
+        assert!(KernelSpec::of_python(Path::new("/x/bin/python3.11")).is_ipykernel());
+        assert!(
+            spec(&["python", "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "c"]).is_ipykernel()
+        );
+        assert!(!spec(&["docker", "run", "i", "python", "-m", "ipykernel_launcher"]).is_ipykernel());
+        assert!(!spec(&["python", "-m", "bash_kernel", "-f", "c"]).is_ipykernel());
     }
 
     #[test]

@@ -45,8 +45,8 @@ pub enum Origin {
     Path,
     /// The environment that this program made.
     Private,
-    /// Another environment of conda.
-    Conda,
+    /// An environment of conda, or a Python that uv or pyenv keeps.
+    Elsewhere,
 }
 
 /// A Python.
@@ -140,7 +140,7 @@ pub(super) fn find(folder: Option<&Path>, surroundings: &Surroundings) -> Vec<In
         }
     }
     environments(surroundings.private.iter().cloned().collect(), Origin::Private, &mut add);
-    environments(conda_environments(home), Origin::Conda, &mut add);
+    environments(elsewhere(home), Origin::Elsewhere, &mut add);
     found
 }
 
@@ -166,7 +166,7 @@ fn beside(folder: Option<&Path>, home: Option<&Path>) -> Vec<PathBuf> {
     prefixes
 }
 
-fn conda_environments(home: Option<&Path>) -> Vec<PathBuf> {
+fn elsewhere(home: Option<&Path>) -> Vec<PathBuf> {
     let Some(home) = home else { return Vec::new() };
     let listed = fs::read_to_string(home.join(".conda").join("environments.txt")).unwrap_or_default();
     let mut prefixes: Vec<PathBuf> = listed.lines().map(|line| PathBuf::from(line.trim())).collect();
@@ -178,6 +178,11 @@ fn conda_environments(home: Option<&Path>) -> Vec<PathBuf> {
         prefixes.push(root);
     }
     prefixes.retain(|prefix| prefix.join("conda-meta").is_dir());
+    for keeper in
+        [home.join(".local").join("share").join("uv").join("python"), home.join(".pyenv").join("versions")]
+    {
+        prefixes.extend(fs::read_dir(keeper).into_iter().flatten().flatten().map(|entry| entry.path()));
+    }
     prefixes
 }
 

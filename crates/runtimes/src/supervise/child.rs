@@ -83,7 +83,8 @@ impl Child {
         if supervised {
             command.stdin(Stdio::piped());
         } else {
-            command.stdin(Stdio::null()).env("JPY_PARENT_PID", std::process::id().to_string());
+            command.stdin(Stdio::null());
+            platform::name_parent(&mut command);
         }
         // The supervisor too: a terminal's interrupt is for the owner only.
         platform::own_group(&mut command);

@@ -76,7 +76,7 @@ fn supervise(mut words: impl Iterator<Item = OsString>) -> u8 {
     command.args(words).stdin(Stdio::null());
     let started = platform::both_streams_to_stderr(&mut command).and_then(|()| {
         platform::own_group(&mut command);
-        command.env("JPY_PARENT_PID", std::process::id().to_string());
+        platform::name_parent(&mut command);
         command.spawn()
     });
     let mut child = match started {

@@ -2,11 +2,13 @@
 
 #[cfg(not(unix))]
 pub(super) use other::{
-    ask_group_to_end, both_streams_to_stderr, exit, interrupt_group, kill_group, own_group, peak_memory,
+    ask_group_to_end, both_streams_to_stderr, exit, interrupt_group, kill_group, name_parent, own_group,
+    peak_memory,
 };
 #[cfg(unix)]
 pub(super) use unix::{
-    ask_group_to_end, both_streams_to_stderr, exit, interrupt_group, kill_group, own_group, peak_memory,
+    ask_group_to_end, both_streams_to_stderr, exit, interrupt_group, kill_group, name_parent, own_group,
+    peak_memory,
 };
 
 #[cfg(unix)]
@@ -32,6 +34,11 @@ mod unix {
 
     pub(in crate::supervise) fn own_group(command: &mut Command) {
         command.process_group(0);
+    }
+
+    /// A Jupyter kernel ends itself when this process is its parent no more.
+    pub(in crate::supervise) fn name_parent(command: &mut Command) {
+        command.env("JPY_PARENT_PID", std::process::id().to_string());
     }
 
     pub(in crate::supervise) fn both_streams_to_stderr(command: &mut Command) -> io::Result<()> {
@@ -79,6 +86,9 @@ mod other {
     use crate::supervise::Exit;
 
     pub(in crate::supervise) fn own_group(_: &mut Command) {}
+
+    /// Here kernels expect a handle that they inherit, which safe code cannot give them.
+    pub(in crate::supervise) fn name_parent(_: &mut Command) {}
 
     pub(in crate::supervise) fn both_streams_to_stderr(command: &mut Command) -> io::Result<()> {
         command.stdout(Stdio::null()).stderr(Stdio::inherit());
