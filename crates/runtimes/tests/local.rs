@@ -38,6 +38,28 @@ async fn text_streams_while_the_code_runs() {
 }
 
 #[tokio::test]
+async fn outputs_that_come_faster_than_they_are_read_all_arrive() {
+    let place = Place::new();
+    let sandbox = place.local().await;
+    let code =
+        "import time\nprint('begun', flush=True)\ntime.sleep(0.5)\nfor i in range(4000): display('x' * 4000)";
+    let mut execution = sandbox.execute(ExecuteRequest::new(code)).await.unwrap();
+    next_event(&mut execution, |kind| matches!(kind, EventKind::Stream { .. })).await;
+    // This is the only thread that reads the kernel's sockets.
+    std::thread::sleep(Duration::from_secs(5));
+    let mut shown = 0;
+    while let Some(event) = execution.next().await {
+        match event.kind {
+            EventKind::Display { .. } => shown += 1,
+            EventKind::End(_) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(shown, 4000);
+    stop(&sandbox).await;
+}
+
+#[tokio::test]
 async fn an_error_an_exit_code_and_a_dropped_run_are_told_apart() {
     let place = Place::new();
     let sandbox = place.local().await;
