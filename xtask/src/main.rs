@@ -5,6 +5,7 @@
 //! installs what is missing, does one thing, and leaves nothing running. It depends on very little because every
 //! other command waits for it to compile.
 
+mod bench;
 mod check;
 mod deb;
 mod gate;
@@ -53,6 +54,15 @@ enum Command {
         #[arg(long, value_enum)]
         only: Vec<gate::Part>,
     },
+    /// Measure Sandbook beside its peers.
+    Bench {
+        /// Measure only these (may be given more than once): see tests/bench/README.md for their names.
+        #[arg(long)]
+        only: Vec<String>,
+        /// Few rounds, to see that everything runs. The documentation's table stays as it is.
+        #[arg(long)]
+        quick: bool,
+    },
     /// Format the Rust sources and the page's.
     Fmt,
     /// Formatting, lints and types, without running any test.
@@ -87,6 +97,7 @@ fn run(command: Command) -> Result<bool> {
     match command {
         Command::Run { notebook, yes, web } => launch::run(&repository, notebook.as_deref(), yes, web),
         Command::Test { long, only } => Ok(gate::run(&repository, long, &only)),
+        Command::Bench { only, quick } => bench::run(&repository, &only, quick),
         Command::Fmt => check::format(&repository),
         Command::Check { only } => check::run(&repository, only),
         Command::Deb { verify } => deb::run(&repository, verify),

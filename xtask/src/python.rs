@@ -1,6 +1,6 @@
-//! The Python that the tests run their kernels and servers with.
+//! The Python that the tests run their kernels and servers with, and the one that has the bench's peers.
 //!
-//! It is a virtual environment with pinned packages in the cache, shared by all clones that ask for the same packages.
+//! Each is a virtual environment with pinned packages in the cache, shared by all clones that ask for the same packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use crate::process;
 use crate::repository::Repository;
 
-const REQUIREMENTS: &str = "tests/python-requirements.txt";
+const OF_THE_TESTS: &str = "tests/python-requirements.txt";
+const OF_THE_BENCH: &str = "tests/bench/requirements.txt";
 
 /// A Python that can make virtual environments with pip in them. Debian's can't before `python3-venv` is installed.
 pub(crate) fn interpreter() -> Option<PathBuf> {
@@ -22,8 +23,24 @@ pub(crate) fn interpreter() -> Option<PathBuf> {
 
 /// The Python of the test environment, which is made first where it is missing.
 pub(crate) fn environment(repository: &Repository) -> Result<PathBuf> {
-    let requirements = repository.root().join(REQUIREMENTS);
-    let text = std::fs::read(&requirements).with_context(|| format!("cannot read {REQUIREMENTS}"))?;
+    with(repository, OF_THE_TESTS, |python| {
+        process::must_succeed(Command::new(python).args(["-m", "bash_kernel.install", "--sys-prefix"]))
+    })
+}
+
+/// The Python of the bench's peers, which is made first where it is missing.
+pub(crate) fn peers(repository: &Repository) -> Result<PathBuf> {
+    with(repository, OF_THE_BENCH, |_| Ok(()))
+}
+
+fn with(
+    repository: &Repository,
+    requirements: &str,
+    finish: impl FnOnce(&Path) -> Result<()>,
+) -> Result<PathBuf> {
+    let requirements = repository.root().join(requirements);
+    let text =
+        std::fs::read(&requirements).with_context(|| format!("cannot read {}", requirements.display()))?;
     let base = interpreter().context("no Python that can make a virtual environment was found")?;
     let version = process::printed(Command::new(&base).args(["-c", "import sys; print(sys.version)"]));
     let folder = repository.cache("python").join(key(&text, version.unwrap_or_default().as_bytes()));
@@ -38,17 +55,17 @@ pub(crate) fn environment(repository: &Repository) -> Result<PathBuf> {
     let complete = folder.join("complete");
     if !complete.exists() {
         make(&base, &folder, &python, &requirements)?;
+        finish(&python)?;
         std::fs::write(&complete, "").context("cannot mark the Python environment as complete")?;
     }
     Ok(python)
 }
 
 fn make(base: &Path, folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
-    println!("making the Python environment of the tests in {}", folder.display());
+    println!("making a Python environment of {} in {}", requirements.display(), folder.display());
     process::must_succeed(Command::new(base).args(["-m", "venv", "--clear"]).arg(folder))?;
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
-    process::must_succeed(Command::new(python).args(install).arg(requirements))?;
-    process::must_succeed(Command::new(python).args(["-m", "bash_kernel.install", "--sys-prefix"]))
+    process::must_succeed(Command::new(python).args(install).arg(requirements))
 }
 
 /// Names an environment after everything that decides what is in it.

@@ -38,6 +38,11 @@ impl Repository {
         self.root.join("tests/browser")
     }
 
+    /// The measures beside the peers.
+    pub(crate) fn bench(&self) -> PathBuf {
+        self.root.join("tests/bench")
+    }
+
     /// A program of the workspace, built with the development profile.
     pub(crate) fn development_program(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(name)

@@ -1,4 +1,4 @@
-//! Measures `1+1`: request to reply, idle and result. Prints the median in milliseconds per transport.
+//! Measures `1+1`: request to reply, idle and result. Prints the transport, and each time in milliseconds.
 //!
 //! `roundtrip zmq CONNECTION_FILE [-n N]`, or `roundtrip ws SERVER KERNEL_ID [-n N]` with the token in
 //! `JUPYTER_TOKEN`. The kernel or server must already run.
@@ -45,9 +45,7 @@ async fn main() -> Outcome<()> {
         while execution.next().await.is_some() {}
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    times.sort_by(f64::total_cmp);
-    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
-    println!("{{\"transport\":\"{name}\",\"n\":{runs},\"p50_ms\":{:.3},\"p95_ms\":{:.3}}}", at(50), at(95));
+    println!("{}", serde_json::json!({ "transport": name, "times_ms": times }));
     client.stop();
     Ok(())
 }

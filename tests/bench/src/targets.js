@@ -1,0 +1,128 @@
+// What is wanted. A row compares one of our values with a peer's or a floor's from the same run, or with a fixed bound.
+
+const of = (measure, who, metric, statistic = "p50") => ({ measure, who, metric, statistic });
+
+/** `atMost` is a ratio where there is a peer, else a value in the series' unit. */
+const ratio = (work, ours, peer, atMost) => ({ work, ours, peer, atMost });
+const bound = (work, ours, limit) => ({ work, ours, ...limit });
+
+/** The same row twice: the value in the page and the painted one. */
+const both = (work, measure, metrics, peer, atMost, statistic) =>
+  metrics.map((metric) =>
+    ratio(
+      `${work}: ${metric}, against ${peer}`,
+      of(measure, "sandbook", metric, statistic),
+      of(measure, peer, metric, statistic),
+      atMost,
+    ),
+  );
+
+const FLOODS = [
+  ["lines", "1,000,000 printed lines"],
+  ["long_line", "a line of 20 MB"],
+  ["redraws", "2,000 redraws with `\\r`"],
+];
+const RICH = [
+  ["images", "1,000 PNG of 20 KB", 1000],
+  ["frames", "200 HTML of 50 KB", 200],
+];
+const OPENED = [
+  ["open_cells1000", "open 1,000 cells"],
+  ["open_cells5000", "open 5,000 cells"],
+  ["open_large", "open 100 MB"],
+];
+
+export const TARGETS = [
+  ratio("`1+1` over WebSocket", of("websocket", "sandbook", "1+1"), of("websocket", "raw", "1+1"), 1.15),
+  ratio("`1+1` over ZeroMQ", of("zeromq", "sandbook", "1+1"), of("zeromq", "raw", "1+1"), 1.1),
+  ...both("Shift+Enter", "run_cell", ["result in the page", "result painted"], "jupyterlab", 0.25, "p50"),
+  ...both("Shift+Enter", "run_cell", ["result in the page", "result painted"], "bare", 1.2, "p50"),
+  ratio("start a kernel here", of("kernel", "sandbook", "start"), of("kernel", "raw", "start"), 1.1),
+  ratio("stop a kernel here", of("kernel", "sandbook", "stop"), of("kernel", "raw", "stop"), 1.2),
+
+  ratio("1,000,000 printed lines: done", of("lines", "sandbook", "done"), of("lines", "raw", "done"), 1.2),
+  bound("1,000,000 printed lines: kept", of("lines", "sandbook", "kept", "least"), { atLeast: 100 }),
+  bound("1,000,000 printed lines: memory growth", of("lines", "sandbook", "memory growth"), { atMost: 150 }),
+  ratio(
+    "a line of 20 MB: page at rest",
+    of("long_line", "sandbook", "page at rest"),
+    of("long_line", "jupyterlab", "page at rest"),
+    0.15,
+  ),
+  bound("a line of 20 MB: kept", of("long_line", "sandbook", "kept", "least"), { atLeast: 100 }),
+  ratio("2,000 redraws with `\\r`: done", of("redraws", "sandbook", "done"), of("redraws", "raw", "done"), 1.1),
+  ...FLOODS.map(([measure, work]) =>
+    bound(`${work}: worst frame gap`, of(measure, "sandbook", "worst frame gap"), { atMost: 50 }),
+  ),
+  ...RICH.flatMap(([measure, work, all]) => [
+    ratio(`${work}: done`, of(measure, "sandbook", "done"), of(measure, "raw", "done"), 1.2),
+    bound(`${work}: kept in the file`, of(measure, "sandbook", "kept", "least"), { atLeast: all }),
+    bound(`${work}: in the page`, of(measure, "sandbook", "in the page", "least"), { atLeast: all }),
+    bound(`${work}: not drawn when scrolled to`, of(measure, "sandbook", "not drawn when reached", "most"), {
+      atMost: 0,
+    }),
+  ]),
+
+  ...OPENED.flatMap(([measure, work]) =>
+    ["first cell", "typing"].map((metric) =>
+      ratio(`${work}: ${metric}`, of(measure, "sandbook", metric), of(measure, "jupyterlab", metric), 0.3),
+    ),
+  ),
+  ratio(
+    "open 100 MB: memory over the file's size",
+    of("open_large", "sandbook", "memory over an empty notebook"),
+    of("open_large", "sandbook", "size of the file"),
+    2.5,
+  ),
+  ratio(
+    "save 100 MB after one character",
+    of("save", "sandbook", "100 MB after one character"),
+    of("save", "raw", "copy and fsync"),
+    1.5,
+  ),
+  bound("scroll 1,000 cells: worst frame gap", of("scroll", "sandbook", "worst frame gap"), { atMost: 50 }),
+  bound(
+    "scroll 1,000 cells: height known at the start",
+    of("scroll", "sandbook", "height known at the start", "least"),
+    { atLeast: 90 },
+  ),
+  ...both("key amid 1,000 cells, p95", "middle", ["key in the page", "key painted"], "jupyterlab", 0.5, "p95"),
+  ...both("key amid 1,000 cells, p95", "middle", ["key in the page", "key painted"], "bare", 1.2, "p95"),
+  ratio(
+    "insert a cell amid 1,000: painted",
+    of("middle", "sandbook", "inserted cell painted"),
+    of("middle", "jupyterlab", "inserted cell painted"),
+    0.1,
+  ),
+
+  ratio(
+    "start to a cell that takes typing, window",
+    of("start", "window", "typing"),
+    of("start", "jupyterlab", "typing"),
+    0.2,
+  ),
+  ratio(
+    "start to `print(1)` shown, window",
+    of("start", "window", "print(1) shown"),
+    of("start", "jupyterlab", "print(1) shown"),
+    0.2,
+  ),
+  ratio(
+    "start to a cell that takes typing, web mode",
+    of("start", "sandbook", "typing"),
+    of("start", "jupyterlab", "typing"),
+    0.2,
+  ),
+  ratio(
+    "start to `print(1)` shown, web mode",
+    of("start", "sandbook", "print(1) shown"),
+    of("start", "jupyterlab", "print(1) shown"),
+    0.2,
+  ),
+  ratio(
+    "memory with a small notebook, web mode",
+    of("memory", "sandbook", "growth"),
+    of("memory", "jupyterlab", "growth"),
+    0.5,
+  ),
+];
