@@ -91,6 +91,7 @@ impl Workbench {
         let id = place.and_then(|place| place.session["sandbox"].as_str().map(|id| SandboxId(id.to_owned())));
         if let Some(live) = id.and_then(|id| self.live_sandbox(&id).ok()).filter(|live| live.is_usable()) {
             document.set_sandbox(Some(live.clone()));
+            document.values_back();
             self.describe(document, &live);
         }
     }

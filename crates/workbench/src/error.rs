@@ -33,14 +33,23 @@ pub fn sandbox_error(error: &SandboxError) -> ProtocolError {
         SandboxError::Cancelled => ErrorCode::Cancelled,
         _ => ErrorCode::Internal,
     };
-    let mut message = error.to_string();
-    if let Some(first) = message.get(..1) {
-        message = first.to_uppercase() + &message[1..];
-    }
-    if !message.ends_with('.') {
-        message.push('.');
-    }
+    let message = sentence(&error.to_string());
     ProtocolError { code, message, hint: error.hint().to_owned(), retry: error.can_retry() }
+}
+
+/// A text as a sentence. A first word that is a name, a path or an address stays as it is.
+fn sentence(text: &str) -> String {
+    let first_word = text.split_whitespace().next().unwrap_or_default();
+    let mut sentence = text.to_owned();
+    if first_word.bytes().all(|byte| byte.is_ascii_lowercase())
+        && let Some(first) = sentence.get_mut(..1)
+    {
+        first.make_ascii_uppercase();
+    }
+    if !sentence.ends_with('.') {
+        sentence.push('.');
+    }
+    sentence
 }
 
 /// An error of the store, as it reaches a person.
@@ -52,4 +61,22 @@ pub(crate) fn store_error(error: &sandbook_store::Error) -> ProtocolError {
         _ => ErrorCode::FileUnwritable,
     };
     ProtocolError::new(code, error.to_string(), error.hint().unwrap_or("The logs say more."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_unless_it_begins_with_a_name() {
+        for (text, expected) in [
+            ("the kernel died", "The kernel died."),
+            ("http://127.0.0.1:1/ cannot be reached", "http://127.0.0.1:1/ cannot be reached."),
+            ("nope.py cannot be read.", "nope.py cannot be read."),
+            ("", "."),
+            ("über alles", "über alles."),
+        ] {
+            assert_eq!(sentence(text), expected);
+        }
+    }
 }

@@ -200,7 +200,7 @@ impl Workbench {
                 match &now {
                     KernelStatus::Dead(_) | KernelStatus::Gone { .. } => {
                         for document in &documents {
-                            document.values_lost();
+                            document.kernel_died();
                         }
                     }
                     KernelStatus::Idle => documents.iter().for_each(Document::run_next),
@@ -233,7 +233,7 @@ impl Workbench {
     /// Takes a document away from its sandbox. A sandbox that nobody uses and nobody keeps ends.
     pub(crate) fn detach(&self, document: &Arc<Document>, choice: StopChoice) {
         let Some(live) = document.sandbox() else { return };
-        document.clear_queue();
+        document.values_lost();
         document.set_sandbox(None);
         if choice == StopChoice::Keep {
             live.keep(true);
@@ -255,7 +255,7 @@ impl Workbench {
     /// Ends a sandbox: asks, waits, kills, and says in the log which it was.
     pub(crate) async fn stop(&self, live: &Arc<LiveSandbox>, choice: StopChoice) {
         for document in live.documents().iter().filter_map(|id| self.document(id).ok()) {
-            document.clear_queue();
+            document.values_lost();
             document.set_sandbox(None);
         }
         self.set_state(&live.id, SandboxState::Stopping).await;

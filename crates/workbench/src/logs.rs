@@ -81,7 +81,11 @@ impl Visit for Text {
             let fields = std::mem::take(&mut self.0);
             write!(self.0, "{value:?}{fields}")
         } else {
-            write!(self.0, " {}={value:?}", field.name())
+            write!(self.0, ", {} {value:?}", field.name())
         };
+    }
+
+    fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
     }
 }

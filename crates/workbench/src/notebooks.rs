@@ -113,7 +113,7 @@ impl Workbench {
             match document::open_new(new_id(), listed.document, title, self.surroundings()).await {
                 Ok(document) => drop(self.add(document)),
                 Err(error) => {
-                    tracing::warn!(message = error.message, "an unsaved notebook could not be brought back");
+                    tracing::warn!(reason = error.message, "an unsaved notebook could not be brought back");
                 }
             }
         }

@@ -225,3 +225,24 @@ async fn every_cell_operation_can_be_undone_and_done_again() {
         page.ask(Command::Undo { document: document.clone() }).await.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_file_is_replaced_only_when_the_person_says_so_and_never_one_that_is_open() {
+    let home = Home::new();
+    let (path, victim) = (home.notebook("a.ipynb", &["mine"]), home.notebook("victim.ipynb", &["theirs"]));
+    let before = std::fs::read(&victim).unwrap();
+    let workbench = home.open().await;
+    let page = Page::open(&workbench, &path).await;
+    let save_as = |choice| Command::Save {
+        document: page.document.clone(),
+        path: Some(victim.display().to_string()),
+        choice,
+    };
+    assert_eq!(page.ask(save_as(SaveChoice::Ask)).await.unwrap_err().code, ErrorCode::ChangedOnDisk);
+    let other = Page::open(&workbench, &victim).await;
+    assert_eq!(page.ask(save_as(SaveChoice::KeepMine)).await.unwrap_err().code, ErrorCode::FileUnwritable);
+    assert_eq!(std::fs::read(&victim).unwrap(), before);
+    other.ask(Command::CloseDocument { document: other.document.clone(), discard: true }).await.unwrap();
+    page.ask(save_as(SaveChoice::KeepMine)).await.unwrap();
+    assert!(std::fs::read_to_string(&victim).unwrap().contains("mine"));
+}

@@ -121,6 +121,10 @@ async fn input_is_asked_for_and_answered() {
         .until(|view| view.input.as_ref().is_some_and(|input| input.prompt == "name? " && !input.password))
         .await;
     assert_eq!(bench.state(0), RunState::Input);
+    let Reply::Workspace { workspace } = bench.page.ask(Command::WatchWorkspace).await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(workspace.sandboxes[0].kernel.state, PillState::Input);
     let answer = |value: &str| Command::AnswerInput {
         document: bench.page.document.clone(),
         value: Secret::new(value),
@@ -271,6 +275,8 @@ async fn outputs_that_were_not_saved_come_back_from_the_log() {
     let path = home.notebook("run.ipynb", &["print('kept')", "for i in range(5): print(i)"]);
     let workbench = home.open().await;
     let mut page = Page::open(&workbench, &path).await;
+    let settings = sandbook_protocol::Settings { autosave: false, ..sandbook_protocol::Settings::default() };
+    page.ask(Command::ChangeSettings { settings }).await.unwrap();
     page.ask(Command::ChooseSandbox { document: page.document.clone(), choice: python() }).await.unwrap();
     page.ask(Command::Run { document: page.document.clone(), selection: CellSelection::All }).await.unwrap();
     page.until(|view| view.cells[1].run.state == RunState::Done).await;
@@ -292,5 +298,6 @@ async fn outputs_that_were_not_saved_come_back_from_the_log() {
     drop((page, workbench));
     let page = Page::open(&home.open().await, &path).await;
     assert_eq!((0..2).map(|index| page.text(index)).collect::<Vec<_>>(), before);
+    assert_eq!(page.cell(0).run.state, RunState::Lost, "its value went with the kernel");
     assert_eq!(page.cell(1).execution_count, Some(2));
 }

@@ -1,6 +1,8 @@
 //! Opening, saving and closing documents.
 
-use sandbook_protocol::{Command, ProtocolError, Reply};
+use std::path::Path;
+
+use sandbook_protocol::{Command, DocumentId, ErrorCode, ProtocolError, Reply};
 
 use super::{Caller, misplaced};
 use crate::time::millis;
@@ -46,6 +48,7 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
         }
         Command::Save { document, path, choice } => {
             let document = owner.document(&document)?;
+            refuse_open_target(caller, &document.id, path.as_deref())?;
             let saved = document.save(path.as_deref(), choice).await?;
             owner.workspace_changed();
             Ok(Reply::Saved { at: millis(saved.at), path: saved.path.display().to_string() })
@@ -60,4 +63,23 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
         }
         _ => Err(misplaced()),
     }
+}
+
+/// A file that another tab has open belongs to that tab.
+fn refuse_open_target(
+    caller: &Caller<'_>,
+    document: &DocumentId,
+    path: Option<&str>,
+) -> Result<(), ProtocolError> {
+    let Some(target) = path.map(Path::new) else { return Ok(()) };
+    let target = std::fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
+    let open = caller.owner.documents().into_iter().filter(|other| other.id != *document);
+    if open.into_iter().any(|other| other.path().as_ref() == Some(&target)) {
+        return Err(ProtocolError::new(
+            ErrorCode::FileUnwritable,
+            format!("{} is open in another tab. It was not replaced.", target.display()),
+            "Close that tab first, or choose another name.",
+        ));
+    }
+    Ok(())
 }

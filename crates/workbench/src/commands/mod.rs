@@ -47,7 +47,7 @@ pub(crate) async fn handle(
     let caller = Caller { owner, mailbox, request, cancel };
     let result = dispatch(&caller, command).await;
     if let Err(error) = &result {
-        tracing::info!(code = ?error.code, message = error.message, client = %mailbox.id, "a request was refused");
+        tracing::info!(code = ?error.code, reason = error.message, client = %mailbox.id, "a request was refused");
     }
     result
 }

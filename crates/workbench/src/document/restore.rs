@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use sandbook_notebook::Checkpoint;
-use sandbook_protocol::ProtocolError;
+use sandbook_protocol::{ProtocolError, RunState};
 use sandbook_sandbox::ExecutionId;
 use sandbook_store::{files::Digest, journal::Recovered};
 
@@ -73,7 +73,6 @@ pub(super) fn restore(
             Entry::OutputsCleared { .. } | Entry::Checkpoint(_) => {}
         }
     }
-    state.runs.clear();
     if steps + runs > 0 {
         state.notices.push(notice(steps, runs));
     }
@@ -110,8 +109,14 @@ fn replay_log(
         }
     });
     read.map_err(|error| store_error(&error))?;
-    if let Some(live) = state.live.get_mut(cell) {
-        live.active = false;
+    // The kernel went with the owner: what ended has lost its value, what did not end was stopped by that.
+    let cut = state.live.get_mut(cell).is_some_and(|live| std::mem::take(&mut live.active));
+    if let Some(run) = state.runs.get_mut(cell) {
+        match run.state {
+            _ if cut => run.state = RunState::Stopped,
+            RunState::Done => run.state = RunState::Lost,
+            _ => {}
+        }
     }
     state.input = None;
     state.died_at = None;

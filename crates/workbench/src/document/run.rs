@@ -88,6 +88,8 @@ impl Document {
             ));
         }
         state.close_input();
+        drop(state);
+        (self.surroundings.workspace_changed)();
         Ok(())
     }
 
@@ -106,24 +108,26 @@ impl Document {
         self.state().died_at = None;
     }
 
+    /// The kernel died: the cell that was running is remembered, and every value is lost.
+    pub(crate) fn kernel_died(&self) {
+        {
+            let mut state = self.state();
+            state.died_at =
+                state.queue.running().map(|entry| inner(&entry.cell)).or_else(|| state.died_at.clone());
+        }
+        self.values_lost();
+    }
+
     /// The kernel is gone and with it every value: finished cells say so, and what waited is dropped.
     pub(crate) fn values_lost(&self) {
         let mut state = self.state();
-        state.died_at =
-            state.queue.running().map(|entry| inner(&entry.cell)).or_else(|| state.died_at.clone());
-        let lost: Vec<CellKey> = state
-            .runs
-            .iter()
-            .filter(|(_, run)| matches!(run.state, RunState::Done))
-            .map(|(key, _)| key.clone())
-            .collect();
-        for key in lost {
-            if let Some(run) = state.runs.get_mut(&key) {
-                run.state = RunState::Lost;
-            }
-            state.show_run(&key);
-        }
+        state.exchange_runs(RunState::Done, RunState::Lost);
         state.drop_queue();
+    }
+
+    /// The kernel of before is there again, and with it its values.
+    pub(crate) fn values_back(&self) {
+        self.state().exchange_runs(RunState::Lost, RunState::Done);
     }
 
     /// The connection is away, or back: running cells say so.
@@ -162,7 +166,7 @@ impl Document {
         if !operations.is_empty()
             && let Err(error) = state.perform(Operation::Batch(operations))
         {
-            tracing::warn!(message = error.message, "the kernel's name was not put into the notebook");
+            tracing::warn!(reason = error.message, "the kernel's name was not put into the notebook");
         }
     }
 
@@ -178,11 +182,16 @@ impl Document {
 
     fn take_events(&self, key: &CellKey, execution: &ExecutionId, events: &[Event]) -> Option<End> {
         let mut state = self.state();
+        let asked = state.input.is_some();
         let mut end = None;
         for event in events {
             if let Some(ended) = state.run_event(key, execution, event) {
                 end = Some(ended);
             }
+        }
+        if asked != state.input.is_some() {
+            drop(state);
+            (self.surroundings.workspace_changed)();
         }
         end
     }

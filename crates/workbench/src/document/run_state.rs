@@ -206,6 +206,18 @@ impl State {
         self.status_changed();
     }
 
+    /// Every run in one state goes into another.
+    pub(super) fn exchange_runs(&mut self, from: RunState, to: RunState) {
+        let keys: Vec<CellKey> =
+            self.runs.iter().filter(|(_, run)| run.state == from).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            if let Some(run) = self.runs.get_mut(&key) {
+                run.state = to;
+            }
+            self.show_run(&key);
+        }
+    }
+
     pub(super) fn drop_queue(&mut self) {
         let dropped: Vec<CellKey> = self.queue.clear().iter().map(inner).collect();
         for key in dropped {

@@ -52,6 +52,8 @@ impl Document {
                     document.refuse_if_changed(&target)?;
                 }
                 document.write(&target)
+            } else if choice == SaveChoice::Ask && target.exists() {
+                Err(taken(&target))
             } else {
                 document.write_elsewhere(&target)
             }
@@ -248,6 +250,15 @@ impl State {
         self.status_changed();
         Saved { at, path: target.to_owned() }
     }
+}
+
+/// There is another file where the notebook shall go.
+fn taken(target: &Path) -> ProtocolError {
+    ProtocolError::new(
+        ErrorCode::ChangedOnDisk,
+        format!("There is a file {} already. It was not replaced.", target.display()),
+        "Replace it, or choose another name.",
+    )
 }
 
 fn replace(target: &Path, segments: &[Bytes]) -> Result<Fingerprint, ProtocolError> {

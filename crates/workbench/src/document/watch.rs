@@ -64,7 +64,7 @@ impl Document {
             return;
         }
         if let Err(error) = self.save(None, SaveChoice::Ask).await {
-            tracing::warn!(message = error.message, "a notebook could not save itself");
+            tracing::warn!(reason = error.message, "a notebook could not save itself");
             let toast = Toast { level: LogLevel::Warn, message: error.message.clone(), error: Some(error) };
             self.state().push(&Patch::Toast { toast });
         }
@@ -92,7 +92,7 @@ impl Document {
                     return;
                 }
                 Err(error) => {
-                    tracing::warn!(message = error.message, "a changed file could not be read again");
+                    tracing::warn!(reason = error.message, "a changed file could not be read again");
                 }
             }
         }
