@@ -5,21 +5,21 @@ use std::{path::Path, sync::Arc, time::Duration};
 use jiff::Timestamp;
 use sandbook_notebook::Notebook;
 use sandbook_runtimes::jupyter::{
-    JupyterRuntime, JupyterSettings, LocalSettings, ServerSettings, Surrounding, Surroundings, parse_pasted,
+    JupyterRuntime, JupyterSettings, LocalSettings, ServerSettings, parse_pasted,
 };
 use sandbook_sandbox::{
     CreateRequest, Progress, Runtime, Sandbox, SandboxError, SandboxSettings, StopChoice,
 };
 use sandbook_store::{
-    config::{Connection, Connections, SETTINGS, Settings, SettingsFile},
+    config::{SETTINGS, Settings, SettingsFile},
     folders::Folders,
     hold::Hold,
     records::{Records, SandboxRecord, SandboxState},
     sync::Synchroniser,
 };
+use sandbook_workbench::own;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
-use url::Url;
 
 use crate::{
     arguments::{Place, RuntimeName},
@@ -27,9 +27,6 @@ use crate::{
     home, input,
     signals::Signals,
 };
-
-/// What names an interpreter in place of a kernelspec.
-const PYTHON: &str = "python:";
 
 /// The variable that holds a server's token.
 const TOKEN: &str = "SANDBOOK_TOKEN";
@@ -61,12 +58,7 @@ impl Own {
         match place.runtime {
             RuntimeName::Jupyter => {}
         }
-        let runtime = JupyterRuntime::new(Surrounding {
-            run_folder: folders.runtime.clone(),
-            supervisor: Some(vec![home::this_program()?.into(), "supervise".into()]),
-            data_folders: Vec::new(),
-            pythons: Surroundings::of_process(Some(folders.data.join("python"))),
-        });
+        let runtime = own::jupyter_runtime(&folders, Some(home::this_program()?));
         let grace = Settings::of(&SettingsFile::open(&folders.settings_file(), &SETTINGS)?).stop_grace;
         let plan = plan(&runtime, &folders, place, folder, notebook).await?;
         let record = Record::create(folders, &plan).await?;
@@ -183,13 +175,10 @@ async fn plan(
     if let Some(server) = &place.server {
         return on_server(folders, server, place.kernel, notebook).await;
     }
-    let named = notebook.and_then(Notebook::kernel_name);
-    let local = match place.kernel {
-        Some(kernel) => match kernel.strip_prefix(PYTHON) {
-            Some(python) => LocalSettings { kernel: None, python: Some(python.into()) },
-            None => LocalSettings { kernel: Some(kernel), python: None },
-        },
-        None => LocalSettings { kernel: known_here(runtime, folder, named, notebook).await, python: None },
+    let local = match (place.kernel, notebook) {
+        (Some(kernel), _) => own::local_settings(&kernel),
+        (None, Some(notebook)) => meant_by(runtime, folder, notebook).await,
+        (None, None) => LocalSettings::default(),
     };
     let name = local.kernel.clone().unwrap_or_else(|| "Python".into());
     let settings = SandboxSettings {
@@ -200,21 +189,15 @@ async fn plan(
     Ok(Plan { settings, credential: None, connection: None, name })
 }
 
-/// The kernel that a notebook names, unless it is not here and any Python will do.
-async fn known_here(
-    runtime: &JupyterRuntime,
-    folder: &Path,
-    named: Option<String>,
-    notebook: Option<&Notebook>,
-) -> Option<String> {
-    let named = named?;
-    let is_python =
-        notebook.is_some_and(|notebook| matches!(notebook.language().as_str(), "python" | "ipython"));
+/// The kernel that a notebook means, as the owner understands it; where there is none, the name that it gives, for the
+/// error that will come of it.
+async fn meant_by(runtime: &JupyterRuntime, folder: &Path, notebook: &Notebook) -> LocalSettings {
     let (runtime, folder) = (runtime.clone(), folder.to_owned());
     let found =
         tokio::task::spawn_blocking(move || runtime.local_kernels(Some(&folder))).await.unwrap_or_default();
-    let is_here = found.kernels.iter().any(|kernel| kernel.spec.name.eq_ignore_ascii_case(&named));
-    (is_here || !is_python).then_some(named)
+    let name = notebook.kernel_name();
+    let kernel = own::kernel_for(&found, name.as_deref(), &notebook.language()).or(name);
+    kernel.map(|kernel| own::local_settings(&kernel)).unwrap_or_default()
 }
 
 async fn on_server(
@@ -223,17 +206,17 @@ async fn on_server(
     kernel: Option<String>,
     notebook: Option<&Notebook>,
 ) -> Result<Plan, CommandError> {
-    let connections = Connections::open(&folders.connections_file())?;
-    let named = connections.all().iter().find(|saved| saved.id == server || saved.name == server);
+    let saved = own::saved_servers(folders)?;
+    let named = saved.iter().find(|saved| saved.id == server || saved.name == server);
     let (mut settings, token, connection) = if let Some(connection) = named {
-        (settings_of(connection)?, None, Some(connection))
+        (connection.settings.clone(), None, Some(connection))
     } else {
         let pasted = parse_pasted(server)
             .map_err(|error| CommandError::usage(error.code, error.message, error.hint))?;
         let address = pasted.server.expose();
-        let connection = connections.all().iter().find(|saved| address_of(saved).as_ref() == Some(address));
-        let mut settings =
-            connection.map_or_else(|| Ok(ServerSettings::new(address.clone())), settings_of)?;
+        let connection = saved.iter().find(|saved| saved.settings.url == *address);
+        let known = connection.map(|connection| connection.settings.clone());
+        let mut settings = known.unwrap_or_else(|| ServerSettings::new(address.clone()));
         settings.kernel_id = pasted.kernel_id;
         (settings, pasted.token, connection)
     };
@@ -242,7 +225,7 @@ async fn on_server(
     let credential = match token.or_else(from_environment) {
         Some(token) => Some(token),
         None => match connection.and_then(|connection| connection.credential.as_deref()) {
-            Some(name) => sandbook_workbench::stored_credential(name).await,
+            Some(name) => own::stored_credential(name).await,
             None => None,
         },
     };
@@ -256,24 +239,6 @@ async fn on_server(
         ..SandboxSettings::default()
     };
     Ok(Plan { settings, credential, connection: connection.map(|connection| connection.id.clone()), name })
-}
-
-/// The settings of a saved connection: address, and the certificate that is trusted for it alone.
-fn settings_of(connection: &Connection) -> Result<ServerSettings, CommandError> {
-    let text = |name: &str| connection.settings.get(name).and_then(serde_json::Value::as_str);
-    let mut settings = address_of(connection).map(ServerSettings::new).ok_or_else(|| {
-        CommandError::usage(
-            "bad_setting",
-            format!("The connection {} has no server_url that can be read.", connection.name),
-            "Correct it in the window, or in the file that `sandbook config path` names.",
-        )
-    })?;
-    settings.trusted_certificate = text("trusted_fingerprint").map(str::to_owned);
-    Ok(settings)
-}
-
-fn address_of(connection: &Connection) -> Option<Url> {
-    connection.settings.get("server_url")?.as_str()?.parse().ok()
 }
 
 /// The record of a sandbox: on disk before it is asked for, and held as long as this process lives, so that an owner

@@ -84,7 +84,7 @@ impl Connections {
     }
 }
 
-fn read(connection: &config::Connection) -> Option<Connection> {
+pub(crate) fn read(connection: &config::Connection) -> Option<Connection> {
     let text = |name: &str| connection.settings.get(name).and_then(Value::as_str).map(str::to_owned);
     (connection.runtime == "jupyter").then_some(())?;
     Some(Connection {

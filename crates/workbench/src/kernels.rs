@@ -11,7 +11,7 @@ use sandbook_protocol::{
 };
 use sandbook_runtimes::jupyter::{
     self, JupyterRuntime, JupyterSettings, LocalKernels, LocalSettings, ManagedServerSettings,
-    ServerSettings, Surrounding, Surroundings, environment,
+    ServerSettings, environment,
 };
 use sandbook_sandbox::{KernelInfo, Progress, Runtime, SandboxSettings};
 use sandbook_store::folders::Folders;
@@ -19,7 +19,7 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    connections::Connection, error::sandbox_error, owner::lock, sandboxes::LiveSandbox,
+    connections::Connection, error::sandbox_error, own, owner::lock, sandboxes::LiveSandbox,
     servers::server_settings,
 };
 
@@ -47,16 +47,9 @@ pub(crate) struct Kernels {
 
 impl Kernels {
     pub(crate) fn new(supervisor: Option<PathBuf>, folders: &Folders) -> Self {
-        let private = folders.data.join("python");
-        let runtime = JupyterRuntime::new(Surrounding {
-            run_folder: folders.runtime.clone(),
-            supervisor: supervisor.map(|program| vec![program.into(), "supervise".into()]),
-            data_folders: Vec::new(),
-            pythons: Surroundings::of_process(Some(private.clone())),
-        });
         Self {
-            runtime: Arc::new(runtime),
-            private,
+            runtime: Arc::new(own::jupyter_runtime(folders, supervisor)),
+            private: own::private_environment(folders),
             found: RwLock::new(None),
             servers: Mutex::default(),
             keyring: Mutex::new(Readiness {
@@ -98,13 +91,7 @@ impl Kernels {
         language: &str,
         folder: &Path,
     ) -> Option<String> {
-        let choices = self.choices(folder).await;
-        let python = language == "python" || language == "ipython";
-        let generic = |name: &String| name == "python3" || name == "python";
-        let named = name.as_ref().filter(|name| !(python && generic(name)));
-        let by_name = named.and_then(|name| choices.iter().find(|choice| choice.name == *name));
-        let by_language = || choices.iter().find(|choice| choice.language.eq_ignore_ascii_case(language));
-        by_name.or_else(by_language).map(|choice| choice.name.clone())
+        kernel_for(&self.local(folder).await, name.as_deref(), language)
     }
 
     /// What the runtime has to be asked for a choice.
@@ -234,7 +221,20 @@ fn choice(kernel: &jupyter::LocalKernel) -> KernelChoice {
     }
 }
 
-fn local_settings(kernel: &str) -> LocalSettings {
+/// The kernel that a notebook means by a name and a language, if it is among those that were found: by name, else by
+/// language. Its name, as [`local_settings`] takes it.
+pub fn kernel_for(found: &LocalKernels, name: Option<&str>, language: &str) -> Option<String> {
+    let choices: Vec<KernelChoice> = found.kernels.iter().map(choice).collect();
+    let python = language == "python" || language == "ipython";
+    let generic = |name: &str| name == "python3" || name == "python";
+    let named = name.filter(|name| !(python && generic(name)));
+    let by_name = named.and_then(|name| choices.iter().find(|choice| choice.name == name));
+    let by_language = || choices.iter().find(|choice| choice.language.eq_ignore_ascii_case(language));
+    by_name.or_else(by_language).map(|choice| choice.name.clone())
+}
+
+/// What a kernel's name asks the runtime for: a kernelspec, or an interpreter as `python:PATH`.
+pub fn local_settings(kernel: &str) -> LocalSettings {
     match kernel.strip_prefix(PYTHON) {
         Some(program) => LocalSettings { kernel: None, python: Some(program.into()) },
         None => LocalSettings { kernel: Some(kernel.to_owned()), python: None },

@@ -8,6 +8,7 @@
 //! - `commands`: what clients ask, sorted by what it is about;
 //! - `sandboxes`, `lifecycle`: live sandboxes, how they start and end;
 //! - `connections`, `credentials`, `pasted`: servers, and how their tokens get into the keyring;
+//! - [`own`]: what a command that makes its own sandbox has in common with the owner;
 //! - [`outputs`]: how the events of a run become outputs; the command line uses the same.
 //!
 //! Deliberately absent: sockets and HTTP (the gateway), and everything that a page decides for itself.
@@ -24,6 +25,7 @@ mod lifecycle;
 mod logs;
 mod notebooks;
 pub mod outputs;
+pub mod own;
 mod owner;
 mod pasted;
 mod positions;
@@ -34,7 +36,6 @@ mod settings;
 mod time;
 mod workspace;
 
-pub use credentials::stored_credential;
 pub use error::{WorkbenchError, sandbox_error};
 pub use logs::LogLines;
 pub use owner::{ResourceContent, Workbench, WorkbenchOptions};
