@@ -300,3 +300,50 @@ describe("the gutter of a running cell", () => {
     expect(page.root.querySelector(".cell__gutter")?.textContent).toMatch(/running\s*1:0\d/);
   });
 });
+
+describe("a text that the kernel puts for a new cell", () => {
+  it("becomes a cell on the page that ran the code, and on no other", async () => {
+    const page = await openPage(ownerOf(["%load x.py"]));
+    const key = page.notebook().cells[0]?.key ?? "";
+    page.owner.patch("d1", { type: "next_input", cell: key, text: "loaded" });
+    await settle();
+    expect(page.sent("insert_cell")).toEqual([]);
+    await focusRow(page, 0);
+    await page.user.keyboard("{Control>}{Enter}{/Control}");
+    await settle();
+    page.owner.patch("d1", { type: "next_input", cell: key, text: "loaded" });
+    await settle();
+    expect(page.sent("insert_cell")).toMatchObject([{ index: 1, source: "loaded" }]);
+  });
+});
+
+describe("what is read aloud", () => {
+  it("is that a cell has ended, and how", async () => {
+    const page = await openPage(ownerOf(["x"]));
+    const key = page.notebook().cells[0]?.key ?? "";
+    page.owner.patch("d1", { type: "run", cell: key, run: idleRun({ state: "running", started_at: Date.now() }) });
+    page.owner.patch("d1", { type: "run", cell: key, run: idleRun({ state: "failed", duration_ms: 40 }) });
+    await settle();
+    expect(screen.getByRole("status", { name: "" }).textContent).toContain("failed, 0.04 seconds");
+  });
+});
+
+describe("a cell that does not stop", () => {
+  it("can be killed after five seconds, with what is lost said", async () => {
+    const owner = ownerOf(["while True: pass"]);
+    const page = await openPage(owner);
+    const key = page.notebook().cells[0]?.key ?? "";
+    owner.patch("d1", { type: "queue", queue: { running: key, waiting: [], held: [], held_by: null } });
+    await focusRow(page, 0);
+    vi.useFakeTimers({ shouldAdvanceTime: true });
+    await page.user.keyboard("ii");
+    await vi.advanceTimersByTimeAsync(5200);
+    vi.useRealTimers();
+    await settle();
+    const messages = screen.getByRole("region", { name: "Messages" });
+    expect(messages.textContent).toContain("all variables are lost");
+    await page.user.click(within(messages).getByText("Kill"));
+    await settle();
+    expect(page.sent("restart")).toHaveLength(1);
+  });
+});

@@ -1,8 +1,7 @@
-// A cell's state in words: for the gutter and for screen readers.
+// The glyph of each state in the gutter.
 
 import type { IconName } from "../parts/icons";
-import type { Cell, CellLook } from "../state/cell.svelte";
-import { spokenDuration } from "../text/units";
+import type { CellLook } from "../state/cell.svelte";
 
 export const GLYPHS: Partial<Record<CellLook, IconName>> = {
   queued: "st-queue",
@@ -13,27 +12,3 @@ export const GLYPHS: Partial<Record<CellLook, IconName>> = {
   stopped: "st-stopped",
   nosignal: "st-reconnect",
 };
-
-const SPOKEN: Record<CellLook, string> = {
-  new: "not run yet",
-  queued: "queued",
-  running: "running",
-  input: "waiting for your input",
-  done: "done",
-  error: "failed",
-  edited: "edited since it ran",
-  stopped: "stopped",
-  nosignal: "state unknown while reconnecting",
-  lost: "value lost",
-};
-
-const KINDS = { code: "Code cell", markdown: "Text cell", raw: "Raw cell", broken: "Unreadable cell" } as const;
-
-/** "Code cell 9, failed, 0.04 seconds". */
-export function spokenCell(cell: Cell): string {
-  const kind = KINDS[cell.kind];
-  if (cell.kind !== "code") return kind;
-  const number = cell.executionCount === null ? "" : ` ${cell.executionCount}`;
-  const took = cell.run.duration_ms === null ? "" : `, ${spokenDuration(cell.run.duration_ms)}`;
-  return `${kind}${number}, ${SPOKEN[cell.look]}${took}`;
-}

@@ -75,9 +75,14 @@ export class Cell {
     return this.source.text;
   }
 
+  /** Whether the owner has everything that was typed. */
+  get synced(): boolean {
+    return sources.settled(this.source);
+  }
+
   get edited(): boolean {
     const ran = this.run.ran_revision;
-    return ran !== null && (ran !== this.source.revision || !sources.settled(this.source));
+    return ran !== null && (ran !== this.source.revision || !this.synced);
   }
 
   get look(): CellLook {
@@ -136,12 +141,12 @@ export class Cell {
 
   /** Waits until the owner has every edit: what runs must be what is seen. */
   settled(): Promise<void> {
-    if (sources.settled(this.source)) return Promise.resolve();
+    if (this.synced) return Promise.resolve();
     return new Promise((resolve) => this.#whenSettled.push(resolve));
   }
 
   #wake(): void {
-    if (!sources.settled(this.source)) return;
+    if (!this.synced) return;
     for (const resolve of this.#whenSettled.splice(0)) resolve();
   }
 }

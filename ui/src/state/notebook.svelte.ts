@@ -30,9 +30,12 @@ const OVERVIEW = new Set<Patch["type"]>([
   "run",
 ]);
 
+const RUNS = new Set<CellView["run"]["state"]>(["running", "input"]);
+
 /** What a patch asks of the world outside the document. */
 export type Effect =
   | { readonly type: "acknowledged"; readonly cell: Cell }
+  | { readonly type: "ended"; readonly cell: Cell }
   | { readonly type: "toast"; readonly toast: Toast }
   | { readonly type: "next_input"; readonly cell: string; readonly text: string };
 
@@ -52,6 +55,8 @@ export class Notebook {
   /** Goes up whenever a text, a run or the order changed: for views that look at the whole notebook and may be a moment late. */
   changes = $state(0);
 
+  /** Cells that this page asked to run: it is this page that a kernel's text for a new cell is meant for. */
+  readonly asked = new Set<string>();
   readonly #byKey = new Map<string, Cell>();
   readonly #position = $derived(new Map(this.cells.map((cell, index) => [cell.key, index])));
   #selected: ReadonlySet<Cell> = new Set();
@@ -158,6 +163,7 @@ export class Notebook {
         cell.executionCount = patch.execution_count;
         break;
       case "run":
+        if (RUNS.has(cell.run.state) && !RUNS.has(patch.run.state)) effects.push({ type: "ended", cell });
         cell.run = patch.run;
         break;
       case "outputs_replaced":

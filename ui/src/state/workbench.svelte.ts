@@ -14,6 +14,7 @@ import {
   type Toast,
   type WorkspaceView,
 } from "../platform";
+import { spokenCell } from "../text/cell";
 import type { Cell } from "./cell.svelte";
 import { Find } from "./find.svelte";
 import { Layout } from "./layout.svelte";
@@ -63,6 +64,7 @@ export class Workbench {
   readonly #conversation: Conversation;
   #wantsLogs = false;
   #opened = false;
+  #explained = false;
 
   constructor(platform: Platform) {
     this.platform = platform;
@@ -183,17 +185,42 @@ export class Workbench {
       void this.subscribe(notebook);
       return;
     }
-    for (const effect of effects) {
-      if (effect.type === "acknowledged") this.pump(notebook, effect.cell);
-      else if (effect.type === "toast") this.showToast(effect.toast);
-    }
+    for (const effect of effects) this.#take(notebook, effect);
     // Acknowledged once it can be seen, so that a slow page gets fewer and larger batches.
     requestAnimationFrame(() => this.#conversation.acknowledge(batch.document, batch.sequence));
+  }
+
+  #take(notebook: Notebook, effect: Effect): void {
+    switch (effect.type) {
+      case "acknowledged":
+        this.pump(notebook, effect.cell);
+        break;
+      case "toast":
+        this.showToast(effect.toast);
+        break;
+      case "ended":
+        this.announcer.say(`${spokenCell(effect.cell)}.`);
+        break;
+      case "next_input": {
+        const cell = notebook.cell(effect.cell);
+        if (!cell || !notebook.asked.has(effect.cell)) break;
+        const index = notebook.indexOf(cell) + 1;
+        void this.ask({ type: "insert_cell", document: notebook.id, index, kind: "code", source: effect.text });
+        break;
+      }
+    }
   }
 
   showToast(toast: Toast): void {
     this.toasts.show(toast.message, { level: toast.level, hint: toast.error?.hint ?? "" });
     this.announcer.say(toast.message);
+  }
+
+  /** How to get out of an editor without a pointer, said once. */
+  explainEditor(): void {
+    if (this.#explained) return;
+    this.#explained = true;
+    this.announcer.say("Tab indents here. Press Escape, then Tab, to leave the editor.");
   }
 
   async watchLogs(): Promise<void> {

@@ -1,0 +1,46 @@
+// Saving and closing, and going to a place.
+
+import { OwnerError } from "../../platform";
+import type { Notebook } from "../notebook.svelte";
+import type { Workbench } from "../workbench.svelte";
+import { flush } from "./targets";
+
+export async function save(desk: Workbench, notebook: Notebook): Promise<void> {
+  if (notebook.status.path === null) {
+    desk.overlay = { kind: "save-as", resource: null, name: notebook.status.title };
+    return;
+  }
+  await saveAs(desk, notebook, null);
+}
+
+export async function saveAs(desk: Workbench, notebook: Notebook, path: string | null): Promise<boolean> {
+  await flush(notebook);
+  try {
+    await desk.request({ type: "save", document: notebook.id, path, choice: "ask" });
+    desk.announcer.say("Saved.");
+    return true;
+  } catch (error) {
+    if (error instanceof OwnerError && error.code === "changed_on_disk") desk.overlay = { kind: "changed-on-disk" };
+    else desk.fail(error);
+    return false;
+  }
+}
+
+export function close(desk: Workbench, notebook: Notebook): void {
+  if (notebook.status.dirty) desk.overlay = { kind: "close", notebook: notebook.id };
+  else void desk.close(notebook, false);
+}
+
+/** What the notebook's view listens for: a cell to show, and a line to put the caret in. */
+export interface Reveal {
+  readonly key: string;
+  readonly line: number | null;
+}
+
+/** Goes to a cell and shows it; with a line, into it. */
+export function goTo(notebook: Notebook, key: string, line: number | null = null): void {
+  const cell = notebook.cell(key);
+  if (!cell) return;
+  notebook.select(cell, line === null ? "command" : "edit");
+  document.dispatchEvent(new CustomEvent<Reveal>("sandbook:reveal", { detail: { key, line } }));
+}

@@ -1,0 +1,29 @@
+// Which cells an action means, and how to wait for the owner.
+
+import type { Cell } from "../cell.svelte";
+import type { Notebook } from "../notebook.svelte";
+
+/** The selected cells, else the active one. */
+export const targets = (notebook: Notebook): readonly Cell[] => {
+  const selected = notebook.selection;
+  return selected.length > 0 ? selected : notebook.active ? [notebook.active] : [];
+};
+
+export const keysOf = (cells: readonly Cell[]): string[] => cells.map((cell) => cell.key);
+
+/** Waits until every cell's text is with the owner, so that what runs or moves is what is seen. */
+export async function flush(notebook: Notebook): Promise<void> {
+  const open = notebook.cells.filter((cell) => !cell.synced);
+  await Promise.all(open.map((cell) => cell.settled()));
+}
+
+/** The cell with this key; the reply that names it can overtake the patch that brings it, by a frame and not by more. */
+export async function whenPresent(notebook: Notebook, key: string | undefined): Promise<Cell | null> {
+  if (key === undefined) return null;
+  for (let i = 0; i < 50; i++) {
+    const cell = notebook.cell(key);
+    if (cell) return cell;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return null;
+}
