@@ -6,12 +6,12 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
-use sandbook_jupyter::{Activity, End as LinkEnd, KernelClient, Link, Origin, SessionEvent};
+use sandbook_jupyter::{KernelClient, Link};
 use sandbook_sandbox::{
-    BoxFuture, Capabilities, Completeness, CompletionMatch, CompletionReply, DeathCause, Event, EventKind,
+    BoxFuture, Capabilities, Completeness, CompletionMatch, CompletionReply, DeathCause, Event,
     ExecuteRequest, Execution, ExecutionId, HistoryEntry, InspectReply, KernelInfo, KernelStatus, Sandbox,
     SandboxError, SandboxInfo, StopChoice, StopReport,
 };
@@ -21,45 +21,41 @@ use tokio::sync::{Notify, mpsc, watch};
 use super::{
     execution::Run,
     host::{Connected, Host},
-    translate::{self, Translator},
+    translate,
 };
 
 /// How long a kernel may take to say what it is.
 const READY_PATIENCE: Duration = Duration::from_mins(1);
-/// How often a server is asked whether the kernel still exists: it does not tell on its own.
-const EXISTS_EVERY: Duration = Duration::from_secs(10);
-/// The last messages of a dead process are waited for so long.
-const LAST_MESSAGES: Duration = Duration::from_millis(300);
 
 /// A sandbox with a Jupyter kernel in it.
 pub(super) struct JupyterSandbox(Arc<Inner>);
 
 /// What tasks share.
 pub(super) struct Inner {
-    info: SandboxInfo,
-    capabilities: Capabilities,
-    host: Box<dyn Host>,
-    live: Mutex<Live>,
-    status: watch::Sender<KernelStatus>,
-    interrupts: Arc<AtomicU64>,
+    pub(super) info: SandboxInfo,
+    pub(super) capabilities: Capabilities,
+    pub(super) host: Box<dyn Host>,
+    pub(super) live: Mutex<Live>,
+    pub(super) status: watch::Sender<KernelStatus>,
+    pub(super) interrupts: Arc<AtomicU64>,
     /// One restart at a time.
-    restart: tokio::sync::Mutex<()>,
-    stopped: AtomicBool,
+    pub(super) restart: tokio::sync::Mutex<()>,
+    pub(super) stopped: AtomicBool,
     /// Where late messages of ended executions go.
-    late: Mutex<HashMap<String, mpsc::UnboundedSender<Event>>>,
+    pub(super) late: Mutex<HashMap<String, mpsc::UnboundedSender<Event>>>,
 }
 
 /// The present connection.
-struct Live {
-    client: KernelClient,
-    retry: Option<Arc<Notify>>,
-    death: Option<watch::Receiver<Option<DeathCause>>>,
-    generation: u64,
+pub(super) struct Live {
+    pub(super) client: KernelClient,
+    pub(super) retry: Option<Arc<Notify>>,
+    pub(super) death: Option<watch::Receiver<Option<DeathCause>>>,
+    pub(super) generation: u64,
     /// Set when it is restarted by us; executions on it look at it when they end.
-    restarted: Arc<AtomicBool>,
+    pub(super) restarted: Arc<AtomicBool>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -106,137 +102,8 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    fn client(&self) -> KernelClient {
+    pub(super) fn client(&self) -> KernelClient {
         lock(&self.live).client.clone()
-    }
-
-    fn set_status(&self, generation: u64, status: KernelStatus) {
-        if lock(&self.live).generation == generation && !self.stopped.load(Ordering::SeqCst) {
-            self.status.send_if_modified(|present| {
-                let changed = *present != status;
-                *present = status;
-                changed
-            });
-        }
-    }
-
-    /// Watches one connection to its end: its state becomes the status, its log the late events.
-    fn follow(
-        self: &Arc<Self>,
-        client: KernelClient,
-        mut log: sandbook_jupyter::SessionLog,
-        death: Option<watch::Receiver<Option<DeathCause>>>,
-        generation: u64,
-    ) {
-        let has_process = death.is_some();
-        if let Some(death) = death {
-            self.watch_death(client.clone(), death, generation);
-        }
-        let weak = Arc::downgrade(self);
-        let mut activity = client.activity();
-        drop(client);
-        tokio::spawn(async move {
-            let mut reconnecting = None;
-            loop {
-                let event = tokio::select! {
-                    event = log.recv() => event,
-                    Ok(()) = activity.changed() => {
-                        let Some(inner) = weak.upgrade() else { return };
-                        if reconnecting.is_none()
-                            && let Some(status) = status_of(*activity.borrow_and_update())
-                        {
-                            inner.set_status(generation, status);
-                        }
-                        continue;
-                    }
-                };
-                let (Some(event), Some(inner)) = (event, weak.upgrade()) else { return };
-                match event {
-                    SessionEvent::Link(link) => {
-                        let closed = link == Link::Ended(LinkEnd::KernelClosed);
-                        if closed && !has_process {
-                            inner.set_status(generation, KernelStatus::Dead(DeathCause::NotReported));
-                        } else if let Some(status) = link_status(&link, &mut reconnecting, *activity.borrow())
-                        {
-                            inner.set_status(generation, status);
-                        }
-                    }
-                    SessionEvent::Message { origin: Origin::Late(id), message } => {
-                        if let Some(kind) = Translator::default().output(&message) {
-                            inner.tell_late(&id, kind);
-                        }
-                    }
-                    SessionEvent::Message { message, .. } => {
-                        tracing::trace!(message = ?message.header, "a message that belongs to no execution");
-                    }
-                }
-            }
-        });
-    }
-
-    /// Executions of a kernel that is gone say nothing more: whoever reads them reaches their end.
-    fn no_more_late(&self) {
-        lock(&self.late).clear();
-    }
-
-    fn tell_late(&self, id: &str, kind: EventKind) {
-        let mut late = lock(&self.late);
-        let gone = late
-            .get(id)
-            .is_some_and(|events| events.send(Event { at: SystemTime::now(), late: true, kind }).is_err());
-        if gone {
-            late.remove(id);
-        }
-    }
-
-    /// A process of ours that has ended is a dead kernel, whether or not its sockets are closed: its children may hold
-    /// them open.
-    fn watch_death(
-        self: &Arc<Self>,
-        client: KernelClient,
-        mut death: watch::Receiver<Option<DeathCause>>,
-        generation: u64,
-    ) {
-        let weak = Arc::downgrade(self);
-        tokio::spawn(async move {
-            let Some(cause) = death.wait_for(Option::is_some).await.ok().and_then(|cause| cause.clone())
-            else {
-                return;
-            };
-            let mut link = client.link();
-            let closed = link.wait_for(|link| matches!(link, Link::Ended(_)));
-            drop(tokio::time::timeout(LAST_MESSAGES, closed).await);
-            client.kernel_died();
-            client.stop();
-            if let Some(inner) = weak.upgrade() {
-                inner.no_more_late();
-                inner.set_status(generation, KernelStatus::Dead(cause));
-            }
-        });
-    }
-
-    /// Asks a server from time to time: the WebSocket of a kernel that was removed stays open and silent.
-    fn watch_existence(self: &Arc<Self>, client: &KernelClient) {
-        let (weak, mut link) = (Arc::downgrade(self), client.link());
-        tokio::spawn(async move {
-            loop {
-                tokio::select! {
-                    () = tokio::time::sleep(EXISTS_EVERY) => {}
-                    _ = link.wait_for(|link| matches!(link, Link::Ended(_))) => return,
-                }
-                let Some(inner) = weak.upgrade() else { return };
-                if !inner.host.exists().await {
-                    inner.set_status(
-                        0,
-                        KernelStatus::Gone { reason: "the server does not have this kernel any more".into() },
-                    );
-                    let client = inner.client();
-                    client.kernel_died();
-                    client.stop();
-                    return;
-                }
-            }
-        });
     }
 
     async fn interrupt(&self) -> Result<(), SandboxError> {
@@ -365,36 +232,6 @@ impl Inner {
         client.stop();
         self.no_more_late();
         report
-    }
-}
-
-fn status_of(activity: Activity) -> Option<KernelStatus> {
-    match activity {
-        Activity::Unknown => None,
-        Activity::Starting => Some(KernelStatus::Starting),
-        Activity::Idle => Some(KernelStatus::Idle),
-        Activity::Busy => Some(KernelStatus::Busy),
-        Activity::Restarting | Activity::Dead => Some(KernelStatus::Dead(DeathCause::NotReported)),
-    }
-}
-
-fn link_status(link: &Link, since: &mut Option<SystemTime>, activity: Activity) -> Option<KernelStatus> {
-    match link {
-        Link::Connected => {
-            *since = None;
-            status_of(activity)
-        }
-        Link::Reconnecting { attempt, pause, .. } => {
-            let now = SystemTime::now();
-            let since = *since.get_or_insert(now);
-            Some(KernelStatus::Reconnecting { since, attempt: *attempt, next_attempt: now + *pause })
-        }
-        Link::Ended(LinkEnd::Stopped) if since.is_some() => {
-            Some(KernelStatus::Gone { reason: "reconnecting was given up".into() })
-        }
-        // of a closed socket the process tells why
-        Link::Connecting | Link::Ended(LinkEnd::Stopped | LinkEnd::KernelClosed) => None,
-        Link::Ended(end) => Some(KernelStatus::Gone { reason: end.to_string() }),
     }
 }
 

@@ -1,0 +1,80 @@
+//! A kernel of this computer that is joined by its connection file.
+
+use std::{path::PathBuf, time::Duration};
+
+use sandbook_jupyter::{ConnectionInfo, KernelClient, SessionId, ZeroMq};
+use sandbook_sandbox::{BoxFuture, SandboxError, StopChoice, StopReport};
+
+use super::{
+    host::{Connected, Host},
+    settings::Handle,
+};
+
+/// Keeps a kernel of this computer that somebody else started, or that survived an earlier owner: there is no process
+/// to watch, only its sockets.
+pub(super) struct JoinedHost {
+    connection_file: PathBuf,
+}
+
+impl JoinedHost {
+    /// Joins the kernel of a connection file.
+    pub(super) async fn join(connection_file: PathBuf) -> Result<(Self, Connected, String), SandboxError> {
+        let gone = || SandboxError::Gone { what: format!("the kernel of {}", connection_file.display()) };
+        let info = ConnectionInfo::read(&connection_file).map_err(|_| gone())?;
+        let name = info.kernel_name.clone();
+        let (client, log) = KernelClient::start(ZeroMq::new(info, SessionId::random()));
+        let mut link = client.link();
+        let connected = link.wait_for(|link| *link != sandbook_jupyter::Link::Connecting);
+        let connected =
+            tokio::time::timeout(Duration::from_secs(3), connected).await.is_ok_and(|link| link.is_ok());
+        if !connected || *client.link().borrow() != sandbook_jupyter::Link::Connected {
+            client.stop();
+            return Err(gone());
+        }
+        Ok((Self { connection_file }, Connected { client, log, retry: None, death: None }, name))
+    }
+}
+
+impl Host for JoinedHost {
+    fn interrupt<'a>(&'a self, client: &'a KernelClient) -> BoxFuture<'a, Result<(), SandboxError>> {
+        Box::pin(
+            async move { client.interrupt().await.map_err(|error| SandboxError::Failed(error.to_string())) },
+        )
+    }
+
+    fn restart<'a>(&'a self, _: &'a KernelClient) -> BoxFuture<'a, Result<Option<Connected>, SandboxError>> {
+        let reason =
+            "This kernel was joined by its connection file, so only whoever started it can restart it.";
+        Box::pin(async { Err(SandboxError::Unsupported { reason: reason.into() }) })
+    }
+
+    fn stop<'a>(
+        &'a self,
+        client: &'a KernelClient,
+        choice: StopChoice,
+        grace: Duration,
+    ) -> BoxFuture<'a, Result<StopReport, SandboxError>> {
+        Box::pin(async move {
+            if choice != StopChoice::ShutDown {
+                return Ok(StopReport::LeftRunning);
+            }
+            let mut link = client.link();
+            let ended = async {
+                drop(client.shutdown(false).await);
+                link.wait_for(|link| matches!(link, sandbook_jupyter::Link::Ended(_))).await.is_ok()
+            };
+            match tokio::time::timeout(grace, ended).await {
+                Ok(_) => Ok(StopReport::Ended),
+                Err(_) => Err(SandboxError::TimedOut { what: "the kernel's end".into(), limit: grace }),
+            }
+        })
+    }
+
+    fn exists(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { true })
+    }
+
+    fn handle(&self) -> Handle {
+        Handle::Local { connection_file: self.connection_file.clone() }
+    }
+}
