@@ -33,11 +33,6 @@ const PORT_ATTEMPTS: u32 = 3;
 const INTERRUPT_EVERY: Duration = Duration::from_millis(300);
 /// Unix sockets have paths of at most 107 bytes (103 on macOS); ours end with `/k-1`.
 const LONGEST_RUN_FOLDER: usize = 96;
-/// ZeroMQ's publisher drops what is more than 1,000 messages ahead of its reader, and a thousand images are that in
-/// half a second. ipykernel has no setting for it, so it is told at its start, in its own thread and leaving no name.
-const KEEP_EVERY_OUTPUT: &str = "--IPKernelApp.code_to_run=(lambda publisher: publisher.schedule(\
-     lambda: setattr(publisher.socket, 'sndhwm', 0)))\
-     (__import__('ipykernel.kernelapp').kernelapp.IPKernelApp.instance().iopub_thread)";
 
 /// How to start a kernel, again and again.
 #[derive(Clone)]
@@ -133,7 +128,7 @@ impl Plan {
         let connection_file = folder.path.join("kernel.json");
         info.write(&connection_file).map_err(|error| failed(error.to_string()))?;
         let launch = Launch {
-            words: self.command(&connection_file),
+            words: self.kernel.spec.command(&connection_file),
             working_directory: self.working_directory.clone(),
             environment: self.environment(),
             without: Vec::new(),
@@ -168,14 +163,6 @@ impl Plan {
         }
         let connected = Connected { client, log, retry: None, death: Some(death_of(&child)) };
         Ok((Running { child, connection_file, folder }, connected))
-    }
-
-    fn command(&self, connection_file: &Path) -> Vec<OsString> {
-        let mut words = self.kernel.spec.command(connection_file);
-        if self.kernel.spec.is_ipykernel() {
-            words.push(KEEP_EVERY_OUTPUT.into());
-        }
-        words
     }
 
     /// The kernelspec's variables, ours, and the interpreter's folder first on the `PATH`, as if it were activated.
