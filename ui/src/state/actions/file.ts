@@ -13,14 +13,21 @@ export async function save(desk: Workbench, notebook: Notebook): Promise<void> {
   await saveAs(desk, notebook, null);
 }
 
-export async function saveAs(desk: Workbench, notebook: Notebook, path: string | null): Promise<boolean> {
+/** Saves; to another place if a path is given. `replace` says that the person agreed to replace the file there. */
+export async function saveAs(
+  desk: Workbench,
+  notebook: Notebook,
+  path: string | null,
+  replace = false,
+): Promise<boolean> {
   await flush(notebook);
   try {
-    await desk.request({ type: "save", document: notebook.id, path, choice: "ask" });
+    await desk.request({ type: "save", document: notebook.id, path, choice: replace ? "keep_mine" : "ask" });
     desk.announcer.say("Saved.");
     return true;
   } catch (error) {
-    if (error instanceof OwnerError && error.code === "changed_on_disk") desk.overlay = { kind: "changed-on-disk" };
+    if (error instanceof OwnerError && error.code === "changed_on_disk" && path === null)
+      desk.overlay = { kind: "changed-on-disk" };
     else desk.fail(error);
     return false;
   }
