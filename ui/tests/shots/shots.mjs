@@ -65,12 +65,22 @@ const SCREENS = {
     act: async (page) => page.locator(".rail button").first().click(),
   },
   long: { scene: "long" },
+  "workbench-hc": { scene: "outputs", themes: ["high-contrast"] },
+  "start-hc": { scene: "start", themes: ["high-contrast"] },
+  smallest: { scene: "workbench", width: 720, height: 520, themes: ["light"] },
+  "smallest-connect": {
+    scene: "start",
+    width: 720,
+    height: 520,
+    themes: ["light"],
+    act: async (page) => page.getByLabel("Add a server").click(),
+  },
 };
 
 for (const [name, screen] of Object.entries(SCREENS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
-  for (const theme of ["light", "dark"]) {
-    const page = await browser.newPage({ viewport: { width: screen.width ?? 1440, height: 900 } });
+  for (const theme of screen.themes ?? ["light", "dark"]) {
+    const page = await browser.newPage({ viewport: { width: screen.width ?? 1440, height: screen.height ?? 900 } });
     page.on("pageerror", (error) => console.log(name, "page error:", error.message));
     page.on("console", (m) => m.type() === "error" && console.log(name, "console:", m.text()));
     await page.goto(`${base}tests/fixture/?scene=${screen.scene}&theme=${theme}`);
