@@ -9,12 +9,14 @@ mod home;
 mod listener;
 mod notebook;
 mod page;
+mod screen;
 
 pub use driver::Driver;
 pub use home::Home;
 pub use listener::Listener;
 pub use notebook::notebook;
 pub use page::{Key, Window};
+pub use screen::Screen;
 
 /// An environment variable that `cargo xtask test` sets.
 ///

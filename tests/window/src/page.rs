@@ -60,15 +60,21 @@ impl Window {
         Ok(Self { driver: Driver::start(home, &program, &arguments).await? })
     }
 
-    /// Waits until an element is there, and returns it.
+    /// Waits until an element is there, and returns it. What the driver says while the page is being loaded is no
+    /// reason to give up.
     ///
     /// # Errors
     /// When it does not appear.
     pub async fn find(&self, selector: &str) -> Result<Element> {
-        let wait = self.driver.client().wait().at_most(PATIENCE);
-        match wait.for_element(Locator::Css(selector)).await {
-            Ok(element) => Ok(element),
-            Err(_) => Err(self.given_up(format!("no {selector} appeared")).await),
+        let started = tokio::time::Instant::now();
+        loop {
+            match self.driver.client().find(Locator::Css(selector)).await {
+                Ok(element) => return Ok(element),
+                Err(error) if started.elapsed() > PATIENCE => {
+                    return Err(self.given_up(format!("no {selector} appeared: {error:?}")).await);
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
         }
     }
 

@@ -1,14 +1,18 @@
 //! The window holds nothing: what happens to it or to its page, the owner goes on.
 
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
 use nix::sys::signal::Signal;
-use sandbook_window_tests::{Home, Key, Window, notebook};
+use sandbook_window_tests::{Home, Key, Screen, Window, given, notebook};
+use serde_json::json;
 
 const FIRST: &str = "article.cell:nth-of-type(1)";
 const COUNTING: &str = "import time\nfor number in range(60):\n    print('count', number, flush=True)\n    time.sleep(0.25)\nprint('end')";
 
 /// Opens a notebook and starts its only cell, which counts for a quarter of a minute.
-async fn counting(home: &Home) -> Result<(Window, std::path::PathBuf)> {
+async fn counting(home: &Home) -> Result<(Window, PathBuf)> {
     let path = notebook(&home.notebooks(), "counting.ipynb", &[COUNTING])?;
     let window = Window::open(home, Some(&path)).await?;
     window.click(&format!("{FIRST} .cell__gutter")).await?;
@@ -42,13 +46,50 @@ async fn killing_the_window_loses_nothing_and_a_new_one_shows_the_run_going_on()
     again.close().await
 }
 
-#[tokio::test]
-async fn a_page_whose_process_was_killed_comes_back_and_shows_the_run_going_on() -> Result<()> {
-    let home = Home::new()?;
-    let (window, _) = counting(&home).await?;
-    assert!(home.signal("WebKitWebProcess", Signal::SIGKILL)? > 0);
+/// A picture of one magenta point, drawn large.
+const MAGENTA: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z/AfAAQAAf8iCjrwAAAAAElFTkSuQmCC";
 
-    window.find(&format!("{FIRST}.is-running")).await?;
-    sees_the_whole_run(&window).await?;
-    window.close().await
+/// So many points of it at least are on the screen while the notebook is shown.
+const POINTS: usize = 20_000;
+
+fn magenta_notebook(folder: &Path) -> Result<PathBuf> {
+    let output = json!({
+        "output_type": "display_data",
+        "data": { "image/png": MAGENTA },
+        "metadata": { "image/png": { "width": 300, "height": 200 } },
+    });
+    let cell = json!({
+        "cell_type": "code", "id": "a", "metadata": {}, "execution_count": 1, "source": "", "outputs": [output],
+    });
+    let path = folder.join("magenta.ipynb");
+    let document = json!({ "cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+    std::fs::write(&path, document.to_string())?;
+    Ok(path)
+}
+
+/// Waits until the picture is on the screen, or until it is not.
+async fn wait_for_magenta(screen: &Screen, shown: bool) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while (screen.count(0x00ff_00ff)? >= POINTS) != shown {
+        anyhow::ensure!(Instant::now() < deadline, "it never came to it that the picture is shown: {shown}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    Ok(())
+}
+
+/// The driver gives its session up when the page's process is killed, so this looks at the screen as a person would.
+#[tokio::test]
+async fn a_page_whose_process_was_killed_comes_back_as_it_was() -> Result<()> {
+    let home = Home::new()?;
+    let screen = Screen::open()?;
+    let path = magenta_notebook(&home.notebooks())?;
+    let mut window = home.command(&given("SANDBOOK_TEST_WINDOW")?)?.arg(path).spawn()?;
+    wait_for_magenta(&screen, true).await?;
+
+    assert_eq!(home.signal("WebKitWebProcess", Signal::SIGKILL)?, 1);
+    wait_for_magenta(&screen, false).await?;
+    wait_for_magenta(&screen, true).await?;
+    assert!(window.try_wait()?.is_none(), "the window itself goes on");
+    Ok(())
 }
