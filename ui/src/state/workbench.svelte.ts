@@ -125,11 +125,13 @@ export class Workbench {
     const workspace = await this.ask({ type: "watch_workspace" });
     if (workspace) this.workspace = workspace.workspace;
     if (this.#wantsLogs) void this.watchLogs();
+    // A notebook that is opened meanwhile may not be in the list, and is not gone because of that.
+    const before = new Set(this.notebooks.map((notebook) => notebook.id));
     const open = await this.ask({ type: "list_documents" });
     if (!open) return;
     for (const [id, status] of open.documents) this.#adopt(id, status);
     const alive = new Set(open.documents.map(([id]) => id));
-    for (const notebook of this.notebooks) if (!alive.has(notebook.id)) this.#forget(notebook.id);
+    for (const id of before) if (!alive.has(id)) this.#forget(id);
     for (const notebook of this.notebooks) void this.subscribe(notebook);
     if (!this.#opened) {
       this.#opened = true;
