@@ -1,4 +1,8 @@
 //! The window and what its page may not do: it stays where it is, opens no other, and downloads nothing.
+//!
+//! Nor does it have a network. The page and its outputs come from schemes of our own, so the web view is configured
+//! (`proxyUrl`) to ask a proxy that cannot exist for everything else. The policies already refuse what an output tries,
+//! but WebKit connects ahead of a navigation that a policy then refuses, and a connection alone can tell something.
 
 use tauri::webview::NewWindowResponse;
 use tauri::{AppHandle, Url, WebviewWindowBuilder};
