@@ -195,6 +195,24 @@ async fn a_line_that_goes_silent_is_noticed_and_the_cell_still_ends() {
     assert_eq!(seen.end, Some(ExecutionEnd::Complete));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn nothing_is_lost_when_a_server_that_was_paused_goes_on() {
+    let server = jupyter_server().await;
+    let kernel = new_kernel(&server.url).await;
+    let (client, _log) = connect(&server.url, &kernel).await;
+    let execution = client.execute(&ExecuteRequest::new(COUNTING)).unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.signal("STOP");
+    let mut link = client.link();
+    let noticed = link.wait_for(|link| matches!(link, Link::Reconnecting { .. }));
+    drop(tokio::time::timeout(PATIENCE, noticed).await.unwrap().unwrap());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.signal("CONT");
+    let seen = collect(execution).await;
+    assert_eq!((seen.stdout, seen.end), (counted(), Some(ExecutionEnd::Complete)));
+}
+
 #[tokio::test]
 async fn a_kernel_that_its_server_removed_is_gone_and_not_reconnected_to() {
     let server = jupyter_server().await;

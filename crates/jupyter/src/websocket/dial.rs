@@ -25,6 +25,7 @@ use crate::{
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a server wants to know who we are.
 #[derive(Clone, Debug)]
@@ -81,6 +82,15 @@ impl Target {
     }
 
     fn url(&self, session: &SessionId) -> Result<Url> {
+        let mut url = self.socket_url(&["api", "kernels", &self.kernel_id, "channels"])?;
+        url.query_pairs_mut().append_pair("session_id", session.as_str());
+        if let Credential::Query { name, value } = &self.credential {
+            url.query_pairs_mut().append_pair(name, value.expose_secret());
+        }
+        Ok(url)
+    }
+
+    fn socket_url(&self, path: &[&str]) -> Result<Url> {
         let mut url = self.server.clone();
         let scheme = match url.scheme() {
             "http" | "ws" => "ws",
@@ -91,11 +101,7 @@ impl Target {
         url.path_segments_mut()
             .map_err(|()| Error::BadUrl("it has no path".into()))?
             .pop_if_empty()
-            .extend(["api", "kernels", &self.kernel_id, "channels"]);
-        url.query_pairs_mut().append_pair("session_id", session.as_str());
-        if let Credential::Query { name, value } = &self.credential {
-            url.query_pairs_mut().append_pair(name, value.expose_secret());
-        }
+            .extend(path);
         Ok(url)
     }
 
@@ -152,6 +158,21 @@ impl Target {
             }
             Err(error) => Err(self.explain(error)),
         }
+    }
+
+    /// Whether the server answers at all, whatever it says; a proxy in front of one that does not says 5xx.
+    pub(super) async fn answers(&self) -> bool {
+        let ask = async {
+            let request = self.socket_url(&["api"]).ok()?.as_str().into_client_request().ok()?;
+            let stream = self.tcp().await.ok()?;
+            let connector = self.tls.clone().map(Connector::Rustls);
+            match client_async_tls_with_config(request, stream, None, connector).await {
+                Ok(_) => Some(true),
+                Err(WsError::Http(response)) => Some(!response.status().is_server_error()),
+                Err(_) => None,
+            }
+        };
+        tokio::time::timeout(ANSWER_PATIENCE, ask).await.ok().flatten().unwrap_or(false)
     }
 
     async fn tcp(&self) -> io::Result<TcpStream> {

@@ -9,10 +9,14 @@
 
 mod backoff;
 mod dial;
+mod doubt;
 mod replay;
 mod watched;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, future::BoxFuture};
@@ -21,18 +25,13 @@ use tokio_tungstenite::tungstenite::{Message as Frame, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 
 pub use self::dial::{Credential, Target};
-use self::{dial::Line, replay::Delivered, watched::Arrived};
+use self::{dial::Line, doubt::Doubt, replay::Delivered};
 use crate::{
     error::{Error, Result},
     framing::{self, Payload},
     message::{Message, SessionId},
     transport::{Deliver, End, Incoming, Link, Transport},
 };
-
-/// After this long without a byte we ask.
-const ASK_AFTER: Duration = Duration::from_secs(4);
-/// After this many questions without a byte the connection counts as lost.
-const QUESTIONS: u32 = 3;
 
 /// The transport over a server's WebSocket.
 pub struct WebSocket {
@@ -77,11 +76,12 @@ impl Transport for WebSocket {
             loop {
                 let v1 = line.v1;
                 deliver(Incoming::Link(Link::Connected));
-                let lost = carry(line, &mut outgoing, &mut deliver, &mut delivered, &stop).await;
+                let wire = Wire { target: &target, retry: &retry, stop: &stop };
+                let lost = wire.carry(line, &mut outgoing, &mut deliver, &mut delivered).await;
                 let (reason, silent) = match lost {
                     Lost::Stopped => return End::Stopped,
                     Lost::Because(reason) => (reason, false),
-                    Lost::Silent => ("the server has not answered for 12 s".to_owned(), true),
+                    Lost::Silent => (doubt::REASON.to_owned(), true),
                 };
                 delivered.connection_ended();
                 let mut redial =
@@ -145,81 +145,79 @@ impl Redial<'_> {
     }
 }
 
-/// Carries messages over one open connection until it is lost.
-async fn carry(
-    line: Line,
-    outgoing: &mut mpsc::Receiver<Message>,
-    deliver: &mut Deliver,
-    delivered: &mut Delivered,
-    stop: &CancellationToken,
-) -> Lost {
-    let Line { stream, arrived, v1 } = line;
-    let (mut sink, mut source) = stream.split();
-    let acknowledge = Notify::new();
-    let ask = Notify::new();
-
-    let read = async {
-        loop {
-            let payload = match source.next().await {
-                Some(Ok(Frame::Text(text))) => Payload::Text(text.into()),
-                Some(Ok(Frame::Binary(bytes))) => Payload::Binary(bytes),
-                Some(Ok(Frame::Close(frame))) => {
-                    let why = frame.map(|frame| format!("the server closed it ({})", frame.code));
-                    return why.unwrap_or_else(|| "the server closed it".into());
-                }
-                Some(Ok(_)) => continue,
-                Some(Err(error)) => return error.to_string(),
-                None => return "the server closed it".into(),
-            };
-            acknowledge.notify_one();
-            match framing::decode(payload, v1) {
-                Ok(message) if delivered.is_new(message.id()) => deliver(Incoming::Message(message)),
-                Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "a frame was dropped"),
-            }
-        }
-    };
-    let write = async {
-        loop {
-            let sent = tokio::select! {
-                message = outgoing.recv() => match message {
-                    Some(message) => sink.send(frame(&message, v1)).await,
-                    None => return None,
-                },
-                () = acknowledge.notified() => sink.send(Frame::Pong(Bytes::new())).await,
-                () = ask.notified() => sink.send(Frame::Ping(Bytes::new())).await,
-            };
-            if let Err(error) = sent {
-                return Some(error.to_string());
-            }
-        }
-    };
-
-    let lost = tokio::select! {
-        reason = read => Lost::Because(reason),
-        reason = write => reason.map_or(Lost::Stopped, Lost::Because),
-        () = silence(&arrived, &ask) => Lost::Silent,
-        () = stop.cancelled() => Lost::Stopped,
-    };
-    if matches!(lost, Lost::Stopped)
-        && let Ok(mut stream) = source.reunite(sink)
-    {
-        drop(tokio::time::timeout(Duration::from_millis(200), stream.close(None)).await);
-    }
-    lost
+/// What carrying over one connection needs besides the connection.
+struct Wire<'a> {
+    target: &'a Target,
+    retry: &'a Notify,
+    stop: &'a CancellationToken,
 }
 
-/// Returns when the other side has been silent for too long.
-async fn silence(arrived: &Arrived, ask: &Notify) {
-    let (mut seen, mut asked) = (arrived.bytes(), 0);
-    while asked < QUESTIONS {
-        tokio::time::sleep(ASK_AFTER).await;
-        let now = arrived.bytes();
-        asked = if now == seen { asked + 1 } else { 0 };
-        seen = now;
-        if asked > 0 {
-            ask.notify_one();
+impl Wire<'_> {
+    /// Carries messages over one open connection until it is lost.
+    async fn carry(
+        &self,
+        line: Line,
+        outgoing: &mut mpsc::Receiver<Message>,
+        deliver: &mut Deliver,
+        delivered: &mut Delivered,
+    ) -> Lost {
+        let Line { stream, arrived, v1 } = line;
+        let (mut sink, mut source) = stream.split();
+        let acknowledge = Notify::new();
+        let deliver = Mutex::new(deliver);
+        let doubt = Doubt::new(&arrived, &deliver, self.target, self.retry);
+
+        let read = async {
+            loop {
+                let payload = match source.next().await {
+                    Some(Ok(Frame::Text(text))) => Payload::Text(text.into()),
+                    Some(Ok(Frame::Binary(bytes))) => Payload::Binary(bytes),
+                    Some(Ok(Frame::Close(frame))) => {
+                        let why = frame.map(|frame| format!("the server closed it ({})", frame.code));
+                        return why.unwrap_or_else(|| "the server closed it".into());
+                    }
+                    Some(Ok(_)) => continue,
+                    Some(Err(error)) => return error.to_string(),
+                    None => return "the server closed it".into(),
+                };
+                acknowledge.notify_one();
+                match framing::decode(payload, v1) {
+                    Ok(message) if delivered.is_new(message.id()) => {
+                        doubt::lock(&deliver)(Incoming::Message(message));
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(%error, "a frame was dropped"),
+                }
+            }
+        };
+        let write = async {
+            loop {
+                let sent = tokio::select! {
+                    message = outgoing.recv(), if !doubt.is_open() => match message {
+                        Some(message) => sink.send(frame(&message, v1)).await,
+                        None => return None,
+                    },
+                    () = acknowledge.notified() => sink.send(Frame::Pong(Bytes::new())).await,
+                    () = doubt.asks() => sink.send(Frame::Ping(Bytes::new())).await,
+                };
+                if let Err(error) = sent {
+                    return Some(error.to_string());
+                }
+            }
+        };
+
+        let lost = tokio::select! {
+            reason = read => Lost::Because(reason),
+            reason = write => reason.map_or(Lost::Stopped, Lost::Because),
+            () = doubt.is_settled() => Lost::Silent,
+            () = self.stop.cancelled() => Lost::Stopped,
+        };
+        if matches!(lost, Lost::Stopped)
+            && let Ok(mut stream) = source.reunite(sink)
+        {
+            drop(tokio::time::timeout(Duration::from_millis(200), stream.close(None)).await);
         }
+        lost
     }
 }
 

@@ -124,9 +124,17 @@ pub fn take(seen: &mut Seen, event: ExecutionEvent) {
 
 /// A server started here, with its own folders.
 pub struct Server {
-    _process: Killed,
+    process: Killed,
     pub url: url::Url,
     pub folder: TempDir,
+}
+
+impl Server {
+    /// Sends a signal, as `STOP`.
+    pub fn signal(&self, name: &str) {
+        let pid = self.process.0.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    }
 }
 
 pub const TOKEN: &str = "test-token";
@@ -157,7 +165,7 @@ pub async fn server(module: &str, options: &[&str]) -> Server {
     let log = std::fs::File::create(folder.path().join("server.log")).unwrap();
     command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
     let server = Server {
-        _process: Killed(command.spawn().unwrap()),
+        process: Killed(command.spawn().unwrap()),
         url: format!("http://127.0.0.1:{port}/").parse().unwrap(),
         folder,
     };

@@ -152,7 +152,8 @@ impl Run {
     fn note_gap(&self, link: &Link, away: &mut Option<(Instant, bool)>, late: bool) {
         match link {
             Link::Reconnecting { silent, .. } => {
-                *away = Some(away.map_or((Instant::now(), *silent), |away| away));
+                let (since, was_silent) = away.unwrap_or((Instant::now(), false));
+                *away = Some((since, was_silent || *silent));
             }
             Link::Connected => {
                 if let Some((since, silent)) = away.take() {
