@@ -1,6 +1,5 @@
 // Python is always there. Other kernels' languages load when a notebook asks for one.
 
-import { markdownLanguage } from "@codemirror/lang-markdown";
 import { pythonLanguage } from "@codemirror/lang-python";
 import { type Language, StreamLanguage, type StreamParser } from "@codemirror/language";
 
@@ -55,8 +54,14 @@ const canonical = (name: string): string => {
 export function languageNow(name: string): Language | null {
   const id = canonical(name);
   if (id === "python") return pythonLanguage;
-  if (id === "markdown") return markdownLanguage;
   return loaded.get(id) ?? null;
+}
+
+/** Markdown brings the grammars of HTML, CSS and JavaScript along: they wait until somebody edits a text cell. */
+async function load(id: string): Promise<Language | null> {
+  if (id === "markdown") return (await import("@codemirror/lang-markdown")).markdownLanguage;
+  const mode = LOADERS[id];
+  return mode ? StreamLanguage.define(await mode()) : null;
 }
 
 /** The language, loading it if there is such a one. */
@@ -64,9 +69,7 @@ export async function language(name: string): Promise<Language | null> {
   const here = languageNow(name);
   if (here) return here;
   const id = canonical(name);
-  const load = LOADERS[id];
-  if (!load) return null;
-  const made = StreamLanguage.define(await load());
-  loaded.set(id, made);
+  const made = await load(id);
+  if (made) loaded.set(id, made);
   return made;
 }

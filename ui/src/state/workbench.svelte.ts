@@ -37,6 +37,7 @@ export type Overlay =
 export type Tab = string;
 
 const LOG_LINES = 2000;
+const UNSEEN_MS = 500;
 
 export class Workbench {
   readonly platform: Platform;
@@ -189,7 +190,10 @@ export class Workbench {
     }
     for (const effect of effects) this.#take(notebook, effect);
     // Acknowledged once it can be seen, so that a slow page gets fewer and larger batches.
-    requestAnimationFrame(() => this.#conversation.acknowledge(batch.document, batch.sequence));
+    // A page that is out of sight draws no frames; it takes its time instead.
+    const seen = (): void => this.#conversation.acknowledge(batch.document, batch.sequence);
+    if (document.hidden) setTimeout(seen, UNSEEN_MS);
+    else requestAnimationFrame(seen);
   }
 
   #take(notebook: Notebook, effect: Effect): void {

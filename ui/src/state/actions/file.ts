@@ -34,7 +34,7 @@ export async function saveAs(
 }
 
 export function close(desk: Workbench, notebook: Notebook): void {
-  if (notebook.status.dirty) desk.overlay = { kind: "close", notebook: notebook.id };
+  if (notebook.status.dirty || notebook.queue.running !== null) desk.overlay = { kind: "close", notebook: notebook.id };
   else void desk.close(notebook, false);
 }
 
