@@ -194,6 +194,32 @@ fn a_file_that_is_no_notebook_is_refused_and_untouched() {
 }
 
 #[test]
+fn a_target_that_cannot_be_written_is_refused_before_anything_runs() {
+    let home = Home::new();
+    home.write("in.ipynb", &notebook(&["open('ran', 'w').close()"]));
+    home.write("file", "");
+    std::fs::create_dir(home.path("folder.ipynb")).unwrap();
+    for target in ["/no/such/dir/x.ipynb", "missing/x.ipynb", "file/x.ipynb", "folder.ipynb"] {
+        let ran = home.run(&["run", "in.ipynb", "-o", target]);
+        assert_eq!(ran.status, 2, "{target}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("{target} cannot be written")), "{}", ran.stderr);
+        assert!(ran.stderr.contains("Nothing was run"), "{}", ran.stderr);
+        assert!(!home.path("ran").exists(), "{target}");
+    }
+}
+
+#[test]
+fn the_look_at_a_target_leaves_no_trace() {
+    let home = Home::new();
+    home.write("in.ipynb", &notebook(&["import os; sorted(os.listdir())"]));
+    let before = home.write("out.ipynb", "what was there");
+    assert_eq!(home.run(&["run", "in.ipynb", "-o", "out.ipynb", "--kernel", "no-such-kernel"]).status, 125);
+    assert_eq!(std::fs::read_to_string(before).unwrap(), "what was there");
+    let names = std::fs::read_dir(home.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with(".sandbook-")));
+}
+
+#[test]
 fn the_code_runs_in_the_notebooks_folder() {
     let home = Home::new();
     std::fs::create_dir(home.path("deep")).unwrap();

@@ -11,7 +11,7 @@ use std::{
 use sandbook_notebook::{CellKey, CellKind, Notebook, Operation, RawJson, StoredOutput};
 use sandbook_protocol::OutputId;
 use sandbook_sandbox::{Event, EventKind, ExecuteRequest, Outcome};
-use sandbook_store::files::{Fingerprint, write_atomically};
+use sandbook_store::files::{Fingerprint, Replacement, write_atomically};
 use sandbook_workbench::outputs::LiveOutputs;
 use serde_json::{Value, json};
 
@@ -63,6 +63,7 @@ async fn run_all(run: Run) -> Ended {
     let mut signals = Signals::watch()?;
     let (mut notebook, fingerprint) = read(&run.notebook)?;
     let target = target(&run);
+    check_writable(&target)?;
     let todo = todo(&notebook);
     let total = notebook.cells().len();
     let folder = folder(&run.notebook);
@@ -206,6 +207,14 @@ fn set_count(notebook: &mut Notebook, cell: &CellKey, outcome: &Outcome) -> Resu
 fn apply(notebook: &mut Notebook, operation: Operation) -> Result<(), CommandError> {
     notebook.apply(operation).map(drop).map_err(|error| {
         CommandError::infrastructure("internal", sentence(&error.to_string()), "The notebook is untouched.")
+    })
+}
+
+/// Refuses a target that cannot be written, before hours of work are done for it. What is there stays untouched.
+fn check_writable(target: &Path) -> Result<(), CommandError> {
+    Replacement::prepare(target, []).map(drop).map_err(|error| {
+        let message = sentence(&format!("{} cannot be written: {error}", target.display()));
+        CommandError::usage("file_unwritable", message, "Nothing was run. Name another file with -o.")
     })
 }
 
