@@ -13,8 +13,7 @@ use std::{
 
 use futures::FutureExt;
 use sandbook_protocol::{
-    ClientKind, ClientMessage, Command, ErrorCode, ProtocolError, Push, Reply, Response, ServerMessage,
-    VERSION,
+    ClientKind, ClientMessage, Command, ErrorCode, ProtocolError, Reply, Response, ServerMessage, VERSION,
 };
 use sandbook_workbench::{ResourceContent, Session, Workbench};
 use serde::Deserialize;
@@ -113,11 +112,6 @@ impl Conversation {
         ServerMessage::Welcome { client, version: env!("CARGO_PKG_VERSION").into(), resources }
     }
 
-    /// Tells the client something.
-    pub(crate) async fn say(&self, push: Push) {
-        self.shared.send(ServerMessage::Push { push: Box::new(push) }).await;
-    }
-
     /// Takes in a message as JSON. Answers whether the conversation can go on.
     pub(crate) async fn receive_json(&self, json: &[u8]) -> bool {
         match serde_json::from_slice(json) {
@@ -210,15 +204,15 @@ impl Shared {
         command: Command,
         cancel: CancellationToken,
     ) -> Result<Reply, ProtocolError> {
-        let (port, open) = match command {
-            Command::OpenWebDoor { port, open } => (port, open),
+        let port = match command {
+            Command::OpenWebDoor { port } => port,
             Command::RequestOpen { path } => return self.request_open(&path),
             command => return self.session.handle(id, command, cancel).await,
         };
         let Rights::Local(gateway) = &self.rights else {
             return Err(not_here("A page cannot open a door for other pages."));
         };
-        let (door, invitation) = gateway.open_web_door(port, open).await?;
+        let (door, invitation) = gateway.open_web_door(port).await?;
         self.doors.lock().unwrap_or_else(PoisonError::into_inner).push(door);
         Ok(Reply::WebDoor { address: invitation.address, token: invitation.token })
     }

@@ -57,7 +57,6 @@ impl Gateway {
     pub(crate) async fn open_web_door(
         &self,
         port: Option<u16>,
-        open: Option<String>,
     ) -> Result<(Arc<WebDoor>, Invitation), GatewayError> {
         let port = port.filter(|port| *port != 0);
         let mut web = self.web.lock().await;
@@ -73,7 +72,7 @@ impl Gateway {
                 door
             }
         };
-        let invitation = door.invite(open);
+        let invitation = door.invite();
         Ok((door, invitation))
     }
 }

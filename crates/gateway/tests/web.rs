@@ -52,7 +52,7 @@ async fn first_cell(browser: &mut Browser) -> (CellKey, Vec<(String, String)>) {
 #[tokio::test]
 async fn an_invitation_opens_one_session_and_is_refused_when_used_again() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let session = web.session(&web.token).await;
     assert_ne!(session, web.token);
     assert_eq!(web.exchange(&web.token, Some(&web.origin())).await.status(), 403);
@@ -63,7 +63,7 @@ async fn an_invitation_opens_one_session_and_is_refused_when_used_again() {
 #[tokio::test]
 async fn a_wrong_or_missing_session_token_is_refused_before_anything_is_told() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let host = format!("127.0.0.1:{}", web.port);
     for token in [None, Some("wrong"), Some(web.token.as_str())] {
         let mut socket = web.socket(&host, Some(&web.origin())).await.unwrap();
@@ -82,7 +82,7 @@ async fn a_wrong_or_missing_session_token_is_refused_before_anything_is_told() {
 #[tokio::test]
 async fn every_origin_but_our_own_is_refused_on_the_command_port() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let host = format!("127.0.0.1:{}", web.port);
     let outputs_origin = format!("http://127.0.0.1:{}", web.port + 1);
     let foreign = [None, Some("null"), Some("http://evil.example"), Some(outputs_origin.as_str())];
@@ -101,7 +101,7 @@ async fn every_origin_but_our_own_is_refused_on_the_command_port() {
 #[tokio::test]
 async fn other_names_for_this_computer_are_refused_and_a_tunnels_port_is_not() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let browser = web.browser(&web.session(&web.token).await).await;
     let status = async |address: &str, host: &str| {
         client().get(address).header("host", host).send().await.unwrap().status().as_u16()
@@ -120,7 +120,7 @@ async fn other_names_for_this_computer_are_refused_and_a_tunnels_port_is_not() {
 #[tokio::test]
 async fn outputs_come_from_a_second_port_that_lets_itself_be_shown_and_not_read() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let session = web.session(&web.token).await;
     let mut browser = web.browser(&session).await;
     open(&mut browser, &doors.notebook()).await;
@@ -166,7 +166,7 @@ async fn outputs_come_from_a_second_port_that_lets_itself_be_shown_and_not_read(
 #[tokio::test]
 async fn the_page_reads_a_resource_with_its_session_in_a_header() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let session = web.session(&web.token).await;
     let mut browser = web.browser(&session).await;
     open(&mut browser, &doors.notebook()).await;
@@ -187,7 +187,7 @@ async fn the_page_reads_a_resource_with_its_session_in_a_header() {
 #[tokio::test]
 async fn the_page_comes_with_a_policy_that_names_only_itself_and_the_output_port() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let page = client().get(&web.address).send().await.unwrap();
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
     assert!(policy.contains("default-src 'none'; script-src 'self';"), "{policy}");
@@ -202,7 +202,7 @@ async fn the_page_comes_with_a_policy_that_names_only_itself_and_the_output_port
 #[tokio::test]
 async fn no_path_leads_out_of_the_pages_folder() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     for path in [
         "/../secret.txt",
         "/assets/../../secret.txt",
@@ -226,7 +226,7 @@ async fn no_path_leads_out_of_the_pages_folder() {
 #[tokio::test]
 async fn two_browsers_see_the_same_document_and_each_others_edits() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let mut first = web.browser(&web.session(&web.token).await).await;
     let invitation = web.invite().await;
     let mut second = web.browser(&web.session(&invitation).await).await;
@@ -254,31 +254,12 @@ async fn two_browsers_see_the_same_document_and_each_others_edits() {
 }
 
 #[tokio::test]
-async fn the_notebook_of_an_invitation_is_opened_by_its_browser_and_once() {
-    let doors = Doors::open().await;
-    let web = Web::open(&doors, Some("/a/b.ipynb".into())).await;
-    let session = web.session(&web.token).await;
-    let mut browser = web.browser(&session).await;
-    let asked = browser
-        .push(|push| match push {
-            Push::OpenRequested { path } => Some(path.clone()),
-            _ => None,
-        })
-        .await;
-    assert_eq!(asked, "/a/b.ipynb");
-
-    let mut again = web.browser(&session).await;
-    again.request(Command::ListDocuments).await.unwrap();
-    assert!(again.nothing_waits());
-}
-
-#[tokio::test]
 async fn the_door_is_open_as_long_as_the_client_that_asked_for_it_is_there() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let mut browser = web.browser(&web.session(&web.token).await).await;
     let (second, _pushes) = doors.client().await;
-    let elsewhere = Command::OpenWebDoor { port: Some(web.port.wrapping_add(1).max(1024)), open: None };
+    let elsewhere = Command::OpenWebDoor { port: Some(web.port.wrapping_add(1).max(1024)) };
     let refused = second.request(elsewhere).await.err().unwrap();
     assert_eq!(sandbook_protocol::ProtocolError::from(refused).code, ErrorCode::BadSetting);
     drop(second);
@@ -299,9 +280,9 @@ async fn the_door_is_open_as_long_as_the_client_that_asked_for_it_is_there() {
 #[tokio::test]
 async fn a_page_cannot_open_doors_and_an_unreadable_request_does_not_end_its_conversation() {
     let doors = Doors::open().await;
-    let web = Web::open(&doors, None).await;
+    let web = Web::open(&doors).await;
     let mut browser = web.browser(&web.session(&web.token).await).await;
-    let error = browser.request(Command::OpenWebDoor { port: None, open: None }).await.unwrap_err();
+    let error = browser.request(Command::OpenWebDoor { port: None }).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::NotAllowed);
 
     browser.socket.text(r#"{"type":"request","id":77,"command":{"type":"no_such_command"}}"#.into()).await;

@@ -499,8 +499,6 @@ pub enum Command {
     OpenWebDoor {
         /// The port; any free one if absent.
         port: Option<u16>,
-        /// Absolute path of a notebook that the page opens first.
-        open: Option<String>,
     },
     /// Ends the owner. Refused while something would be lost, unless forced. Answer: `Done`.
     Quit {

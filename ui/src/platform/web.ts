@@ -64,6 +64,10 @@ async function open(events: TransportEvents): Promise<Transport> {
 }
 
 export function webPlatform(): Platform {
+  // An address pasted into a tab that is here already changes nothing but the part behind the #.
+  addEventListener("hashchange", () => {
+    if (new URLSearchParams(location.hash.slice(1)).has("token")) location.reload();
+  });
   return {
     kind: "browser",
     open,

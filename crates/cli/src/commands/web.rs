@@ -15,12 +15,11 @@ pub(crate) async fn web(web: Web) -> Ended {
     let place = home::place(&folders);
     let (owner, mut pushes) =
         Owner::connect_or_start(&place, ClientKind::CommandLine, &home::this_program()?).await?;
-    let Reply::WebDoor { address, token } =
-        owner.request(Command::OpenWebDoor { port: web.port, open }).await?
+    let Reply::WebDoor { address, token } = owner.request(Command::OpenWebDoor { port: web.port }).await?
     else {
         return Err(CommandError::infrastructure("internal", "The owner gave no address.", ""));
     };
-    let url = format!("{address}#token={}", token.expose());
+    let url = to_open(&address, open.as_deref(), token.expose());
     if web.json {
         output::line(&json!({ "type": "web_door", "url": url, "address": address }));
     } else {
@@ -36,5 +35,30 @@ pub(crate) async fn web(web: Web) -> Ended {
             "The owner process has ended, so the page is not served any more.",
             "Notebooks and their journals are kept. Start `sandbook web` again.",
         )),
+    }
+}
+
+/// The address for a browser. The notebook stands in the query, so that a browser which is here already loads the page
+/// anew for another one; the token behind the `#`, which no browser sends anywhere.
+fn to_open(address: &str, notebook: Option<&str>, token: &str) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    let query = notebook.map(|notebook| query.append_pair("open", notebook).finish());
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{address}{query}#token={token}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notebook_stands_in_the_query_whatever_its_name_is() {
+        assert_eq!(to_open("http://h:1/", None, "T"), "http://h:1/#token=T");
+        for path in ["/a/b.ipynb", "/with space/é#?&=+%41.ipynb", "C:\\x\\y.ipynb"] {
+            let url: url::Url = to_open("http://h:1/", Some(path), "T").parse().unwrap();
+            let pairs: Vec<_> = url.query_pairs().into_owned().collect();
+            assert_eq!(pairs, [("open".to_owned(), path.to_owned())]);
+            assert_eq!((url.path(), url.fragment()), ("/", Some("token=T")));
+        }
     }
 }

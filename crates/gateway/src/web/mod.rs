@@ -89,10 +89,10 @@ impl WebDoor {
         self.shared.command_port
     }
 
-    /// Lets one browser in, which shall open a notebook.
-    pub(crate) fn invite(&self, open: Option<String>) -> Invitation {
+    /// Lets one browser in.
+    pub(crate) fn invite(&self) -> Invitation {
         let token = secret();
-        self.shared.tokens().invite(&token, open);
+        self.shared.tokens().invite(&token);
         let address = format!("http://127.0.0.1:{}/", self.shared.command_port);
         Invitation { address, token: Secret::new(token) }
     }

@@ -7,7 +7,7 @@ use futures::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
 };
-use sandbook_protocol::{ClientKind, ClientMessage, ErrorCode, ProtocolError, Push, Secret, ServerMessage};
+use sandbook_protocol::{ClientKind, ClientMessage, ErrorCode, ProtocolError, Secret, ServerMessage};
 
 use super::{Shared, origin::Host};
 use crate::conversation::{self, Outbox, Outgoing, Rights};
@@ -37,18 +37,12 @@ async fn talk(shared: &Arc<Shared>, host: &Host, socket: WebSocket) {
             return;
         }
     };
-    let (outputs, open) = {
-        let mut tokens = shared.tokens();
-        let outputs = tokens.session(token.expose()).map(|session| session.outputs.clone());
-        (outputs.unwrap_or_default(), tokens.take_open(token.expose()))
-    };
+    let outputs = shared.tokens().session(token.expose()).map(|session| session.outputs.clone());
+    let outputs = outputs.unwrap_or_default();
     let (conversation, outbox) = conversation::begin(&shared.workbench, kind, Rights::Web);
     let resources = format!("{}/{outputs}/", host.origin_at(shared.output_port));
     if !send(&mut sink, &conversation.welcome(Some(resources))).await {
         return;
-    }
-    if let Some(path) = open {
-        conversation.say(Push::OpenRequested { path }).await;
     }
     tokio::select! {
         () = write_all(sink, outbox) => {}

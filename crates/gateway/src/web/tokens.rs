@@ -30,19 +30,18 @@ pub(crate) struct BrowserSession {
 #[derive(Default)]
 pub(crate) struct Tokens {
     counter: u64,
-    invitations: HashMap<Digest, (u64, Option<String>)>,
-    sessions: HashMap<Digest, (u64, BrowserSession, Option<String>)>,
+    invitations: HashMap<Digest, u64>,
+    sessions: HashMap<Digest, (u64, BrowserSession)>,
     outputs: HashMap<Digest, Digest>,
 }
 
 impl Tokens {
-    /// A browser may come with this token, and shall open this notebook.
-    pub(crate) fn invite(&mut self, token: &str, open: Option<String>) {
+    /// A browser may come with this token.
+    pub(crate) fn invite(&mut self, token: &str) {
         self.counter += 1;
-        self.invitations.insert(digest(token), (self.counter, open));
+        self.invitations.insert(digest(token), self.counter);
         if self.invitations.len() > MOST_INVITATIONS
-            && let Some(oldest) =
-                self.invitations.iter().min_by_key(|(_, (age, _))| *age).map(|(key, _)| *key)
+            && let Some(oldest) = self.invitations.iter().min_by_key(|(_, age)| *age).map(|(key, _)| *key)
         {
             self.invitations.remove(&oldest);
         }
@@ -51,13 +50,15 @@ impl Tokens {
     /// Takes an invitation, which is gone then, and begins a session with the token `session`. Answers whether the
     /// invitation was good.
     pub(crate) fn exchange(&mut self, invitation: &str, session: &str, browser: BrowserSession) -> bool {
-        let Some((_, open)) = self.invitations.remove(&digest(invitation)) else { return false };
+        if self.invitations.remove(&digest(invitation)).is_none() {
+            return false;
+        }
         self.counter += 1;
         let key = digest(session);
         self.outputs.insert(digest(&browser.outputs), key);
-        self.sessions.insert(key, (self.counter, browser, open));
+        self.sessions.insert(key, (self.counter, browser));
         if self.sessions.len() > MOST_SESSIONS
-            && let Some(oldest) = self.sessions.iter().min_by_key(|(_, (age, ..))| *age).map(|(key, _)| *key)
+            && let Some(oldest) = self.sessions.iter().min_by_key(|(_, (age, _))| *age).map(|(key, _)| *key)
         {
             self.sessions.remove(&oldest);
             self.outputs.retain(|_, session| *session != oldest);
@@ -67,17 +68,12 @@ impl Tokens {
 
     /// The session of a token.
     pub(crate) fn session(&self, token: &str) -> Option<&BrowserSession> {
-        self.sessions.get(&digest(token)).map(|(_, session, _)| session)
-    }
-
-    /// The notebook that a session's page shall open, once.
-    pub(crate) fn take_open(&mut self, token: &str) -> Option<String> {
-        self.sessions.get_mut(&digest(token)).and_then(|(_, _, open)| open.take())
+        self.sessions.get(&digest(token)).map(|(_, session)| session)
     }
 
     /// The session in whose outputs' addresses a secret stands.
     pub(crate) fn by_outputs(&self, secret: &str) -> Option<&BrowserSession> {
-        self.sessions.get(self.outputs.get(&digest(secret))?).map(|(_, session, _)| session)
+        self.sessions.get(self.outputs.get(&digest(secret))?).map(|(_, session)| session)
     }
 }
 
@@ -92,7 +88,7 @@ mod tests {
     #[test]
     fn an_invitation_is_worth_one_exchange() {
         let mut tokens = Tokens::default();
-        tokens.invite("i", Some("/a.ipynb".into()));
+        tokens.invite("i");
         assert!(!tokens.exchange("wrong", "s0", browser("o0")));
         assert!(tokens.exchange("i", "s", browser("o")));
         assert!(!tokens.exchange("i", "s2", browser("o2")));
@@ -101,15 +97,13 @@ mod tests {
         assert_eq!(tokens.session("s2"), None);
         assert_eq!(tokens.by_outputs("o"), Some(&browser("o")));
         assert_eq!(tokens.by_outputs("s"), None);
-        assert_eq!(tokens.take_open("s").as_deref(), Some("/a.ipynb"));
-        assert_eq!(tokens.take_open("s"), None);
     }
 
     #[test]
     fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
         let mut tokens = Tokens::default();
         for number in 0..=MOST_SESSIONS {
-            tokens.invite(&format!("i{number}"), None);
+            tokens.invite(&format!("i{number}"));
             assert!(tokens.exchange(
                 &format!("i{number}"),
                 &format!("s{number}"),
@@ -120,7 +114,7 @@ mod tests {
         assert_eq!(tokens.by_outputs("o0"), None);
         assert!(tokens.session("s1").is_some());
         for number in 0..=MOST_INVITATIONS {
-            tokens.invite(&format!("j{number}"), None);
+            tokens.invite(&format!("j{number}"));
         }
         assert!(!tokens.exchange("j0", "t", browser("p")));
         assert!(tokens.exchange("j1", "t", browser("p")));

@@ -82,9 +82,9 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    pub(crate) async fn open(doors: &Doors, open: Option<String>) -> Self {
+    pub(crate) async fn open(doors: &Doors) -> Self {
         let (owner, _pushes) = doors.client().await;
-        let command = Command::OpenWebDoor { port: None, open };
+        let command = Command::OpenWebDoor { port: None };
         let Reply::WebDoor { address, token } = owner.request(command).await.unwrap() else {
             panic!("not a door")
         };
@@ -97,7 +97,7 @@ impl Web {
     }
 
     pub(crate) async fn invite(&self) -> String {
-        let command = Command::OpenWebDoor { port: None, open: None };
+        let command = Command::OpenWebDoor { port: None };
         let Reply::WebDoor { token, .. } = self.owner.request(command).await.unwrap() else {
             panic!("not a door")
         };

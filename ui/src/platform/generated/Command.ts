@@ -419,11 +419,7 @@ settings: Settings, } | { "type": "open_web_door",
 /**
  * The port; any free one if absent.
  */
-port: number | null, 
-/**
- * Absolute path of a notebook that the page opens first.
- */
-open: string | null, } | { "type": "quit", 
+port: number | null, } | { "type": "quit", 
 /**
  * Whether.
  */
