@@ -26,6 +26,7 @@ fn the_exit_status_is_the_codes_and_streams_go_where_they_belong() {
     assert!(!ran.stderr.contains('\u{1b}'), "no colours in a pipe");
 
     assert_eq!(home.run(&["exec", "import sys; sys.exit(7)"]).status, 7);
+    assert_eq!(home.run(&["exec", "exit(4)"]).status, 4);
     assert_eq!(home.run(&["exec", "raise SystemExit(0)"]).status, 0);
     let ran = home.run(&["exec", "import sys; sys.exit('no such thing')"]);
     assert_eq!(ran.status, 1);

@@ -13,6 +13,7 @@ use sandbook_jupyter::{Credential, Target};
 use sandbook_sandbox::{SandboxError, SecretUrl};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
 
 use super::{
@@ -25,6 +26,8 @@ use super::{
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Starting a kernel can take a while; everything else is quick.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a server may take to answer a question in plain HTTP.
+const PLAIN_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A server that can be asked.
 #[derive(Clone)]
@@ -242,7 +245,13 @@ impl Server {
         if let Some(body) = body {
             request = request.json(body);
         }
-        let response = request.send().await.map_err(|error| self.explain(error))?;
+        let response = match request.send().await {
+            Ok(response) => response,
+            Err(error) if error.is_timeout() && self.speaks_plain_http().await => {
+                return Err(self.not_https());
+            }
+            Err(error) => return Err(self.explain(error)),
+        };
         let status = response.status();
         if status.is_redirection() {
             return Err(self.redirected(response.headers().get(header::LOCATION)));
@@ -257,6 +266,28 @@ impl Server {
             Err(_) if known_answer => Ok((status, Value::Null)),
             Err(_) => Err(self.wrong_peer(&not_json(status, &bytes))),
         }
+    }
+
+    /// Whether plain HTTP is answered at an https address: such a server waits for the rest of what it takes for a
+    /// request, and the handshake runs out of time. Nothing of ours is in the question.
+    async fn speaks_plain_http(&self) -> bool {
+        let (Some(host), "https") = (self.url.host_str(), self.url.scheme()) else { return false };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let port = self.url.port_or_known_default().unwrap_or(443);
+        let ask = async {
+            let mut stream = tokio::net::TcpStream::connect((host, port)).await?;
+            stream.write_all(b"HEAD / HTTP/1.0\r\n\r\n").await?;
+            let mut start = [0; 5];
+            stream.read_exact(&mut start).await?;
+            Ok::<_, std::io::Error>(start == *b"HTTP/")
+        };
+        matches!(tokio::time::timeout(PLAIN_PATIENCE, ask).await, Ok(Ok(true)))
+    }
+
+    fn not_https(&self) -> SandboxError {
+        let detail =
+            "no secure connection: it speaks http, not https. Try the address with http:// instead".into();
+        SandboxError::Unreachable { address: self.address.clone(), detail }
     }
 }
 

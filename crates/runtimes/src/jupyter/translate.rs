@@ -13,6 +13,8 @@ pub(super) struct Translator {
     started: bool,
     count: Option<u32>,
     error: Option<CodeError>,
+    /// Asked for by `exit(4)`, which IPython makes a payload of, not an error.
+    exit: Option<i32>,
     status: String,
 }
 
@@ -80,12 +82,9 @@ impl Translator {
             self.error = Some(code_error(reply.error));
         }
         self.status = reply.status;
-        reply
-            .payload
-            .iter()
-            .filter_map(|payload| read_payload(&payload.to_value()))
-            .map(EventKind::Payload)
-            .collect()
+        let payloads: Vec<Value> = reply.payload.iter().map(RawJson::to_value).collect();
+        self.exit = payloads.iter().find_map(asked_exit);
+        payloads.iter().filter_map(read_payload).map(EventKind::Payload).collect()
     }
 
     /// The end as the kernel told it. `asked_to_interrupt` says whether somebody interrupted here while it ran.
@@ -95,7 +94,7 @@ impl Translator {
             || self.error.as_ref().is_some_and(|error| error.name == "KeyboardInterrupt");
         End {
             execution_count: self.count,
-            exit_code: self.error.as_ref().and_then(exit_code),
+            exit_code: self.error.as_ref().and_then(exit_code).or(self.exit),
             code_error: self.error.clone(),
             interrupted,
             aborted: matches!(self.status.as_str(), "aborted" | "abort") && !interrupted,
@@ -122,6 +121,19 @@ fn exit_code(error: &CodeError) -> Option<i32> {
         "True" => 1,
         value => value.parse().unwrap_or(1),
     })
+}
+
+/// The exit code of IPython's `exit(…)`. Its only parameter says whether the kernel is kept, but who writes a number or
+/// a text there means what Python does by it.
+fn asked_exit(payload: &Value) -> Option<i32> {
+    if payload.get("source").and_then(Value::as_str) != Some("ask_exit") {
+        return None;
+    }
+    match payload.get("keepkernel")? {
+        Value::Number(code) => code.as_i64().and_then(|code| code.try_into().ok()).or(Some(1)),
+        Value::String(_) => Some(1),
+        _ => None,
+    }
 }
 
 fn read_payload(payload: &Value) -> Option<Payload> {
@@ -192,6 +204,17 @@ mod tests {
         let bash_interrupted = end(None, "abort", true);
         assert!(bash_interrupted.interrupted && !bash_interrupted.aborted);
         assert!(end(None, "aborted", false).aborted);
+    }
+
+    #[test]
+    fn exit_with_a_number_or_a_text_is_what_python_means_by_it() {
+        for (kept, code) in
+            [("4", Some(4)), ("0", Some(0)), ("\"why\"", Some(1)), ("false", None), ("true", None)]
+        {
+            let payload = format!(r#"{{"source":"ask_exit","keepkernel":{kept}}}"#);
+            assert_eq!(asked_exit(&serde_json::from_str(&payload).unwrap()), code, "{kept}");
+        }
+        assert_eq!(asked_exit(&serde_json::json!({ "source": "page", "keepkernel": 4 })), None);
     }
 
     #[test]
