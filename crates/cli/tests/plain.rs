@@ -26,6 +26,20 @@ fn a_pasted_address_is_told_apart_from_its_secrets() {
             }),
         ),
         (
+            "http://h:8888/?Token=s3cret&access_token=s3cret".to_owned(),
+            json!({
+                "runtime": "jupyter", "server_url": "http://h:8888/", "kernel_id": null,
+                "has_secret": true, "display_url": "http://h:8888/?Token=***&access_token=***",
+            }),
+        ),
+        (
+            "https://h/k/17/s3cret/proxy/".to_owned(),
+            json!({
+                "runtime": "jupyter", "server_url": "https://h/k/17/***/proxy/", "kernel_id": null,
+                "has_secret": true, "display_url": "https://h/k/17/***/proxy/",
+            }),
+        ),
+        (
             "https://hub.example.org/user/me/lab/tree/a.ipynb".to_owned(),
             json!({
                 "runtime": "jupyter", "server_url": "https://hub.example.org/user/me/", "kernel_id": null,

@@ -43,7 +43,7 @@ impl SecretUrl {
             let _ = url.set_password(None);
             let _ = url.set_username("MASKED-USER");
         }
-        let path = url.path().split('/').map(masked_segment).collect::<Vec<_>>().join("/");
+        let path = masked_path(url.path());
         url.set_path(&path);
         url.set_query(None);
         url.set_fragment(None);
@@ -77,13 +77,33 @@ fn is_secret_name(name: &str) -> bool {
     SECRET_PARAMETERS.contains(&name.as_str()) || name.ends_with("token") || name.ends_with("secret")
 }
 
-/// A path segment is taken for a token when it has the shape of a JSON web token, or is long, unbroken and mixed.
-fn masked_segment(segment: &str) -> String {
-    let token_like = segment.starts_with("eyJ") && segment.len() > 20
-        || segment.len() >= 64
-            && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-~=".contains(&byte))
-            && segment.bytes().any(|byte| byte.is_ascii_digit());
-    if token_like { "MASKED-SEGMENT".into() } else { segment.to_owned() }
+/// A path with `/k/NUMBER/TOKEN/proxy` in it, as Kaggle's proxy has it, or with segments that look like tokens.
+fn masked_path(path: &str) -> String {
+    let segments: Vec<&str> = path.split('/').collect();
+    let of_proxy = |index: usize| {
+        index >= 2
+            && segments[index - 2] == "k"
+            && segments[index - 1].bytes().all(|byte| byte.is_ascii_digit())
+            && segments.get(index + 1) == Some(&"proxy")
+    };
+    let masked = segments.iter().enumerate().map(|(index, segment)| {
+        if of_proxy(index) || is_token_like(segment) { "MASKED-SEGMENT" } else { segment }
+    });
+    masked.collect::<Vec<_>>().join("/")
+}
+
+/// A path segment is taken for a token when it has the shape of a JSON web token, or is long, unbroken and mixed. A
+/// name of a file has a dot in it, an id dashes and small letters.
+fn is_token_like(segment: &str) -> bool {
+    let any = |is: fn(&u8) -> bool| segment.bytes().any(|byte| is(&byte));
+    let only =
+        |other: &[u8]| segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || other.contains(&byte));
+    let mixed = any(u8::is_ascii_digit) && any(u8::is_ascii_lowercase) && any(u8::is_ascii_uppercase);
+    let hexadecimal = segment.bytes().all(|byte| byte.is_ascii_hexdigit());
+    segment.starts_with("eyJ") && segment.len() > 20
+        || segment.len() >= 64 && only(b"._-~=") && any(u8::is_ascii_digit)
+        || segment.len() >= 32 && only(b"_-~=") && mixed
+        || segment.len() >= 32 && hexadecimal
 }
 
 impl fmt::Display for SecretUrl {
@@ -110,6 +130,21 @@ mod tests {
             ("http://h:8888/lab?TOKEN=abc&x=1".to_owned(), "http://h:8888/lab?TOKEN=***&x=1".to_owned()),
             ("https://me:pw@h/".to_owned(), "https://***@h/".to_owned()),
             (format!("wss://h/k/1/{token}/proxy/api"), "wss://h/k/1/***/proxy/api".to_owned()),
+            (
+                "http://h/?Token=S&access_token=S2".to_owned(),
+                "http://h/?Token=***&access_token=***".to_owned(),
+            ),
+            ("https://h/k/12/short/proxy/api".to_owned(), "https://h/k/12/***/proxy/api".to_owned()),
+            (format!("https://h/s/{}/lab", "0a9f".repeat(12)), "https://h/s/***/lab".to_owned()),
+            (format!("https://h/s/{}/lab", "aB3_".repeat(8)), "https://h/s/***/lab".to_owned()),
+            (
+                "http://h/api/kernels/0123abcd-0123-4567-89ab-0123456789ab/channels".to_owned(),
+                "http://h/api/kernels/0123abcd-0123-4567-89ab-0123456789ab/channels".to_owned(),
+            ),
+            (
+                "http://h/tree/A_long_name_of_a_notebook_from_2026.ipynb".to_owned(),
+                "http://h/tree/A_long_name_of_a_notebook_from_2026.ipynb".to_owned(),
+            ),
             ("http://h/#token=abc".to_owned(), "http://h/#token=***".to_owned()),
             ("http://h/user/me/lab/tree/a.ipynb".to_owned(), "http://h/user/me/lab/tree/a.ipynb".to_owned()),
             ("http://h/?token=".to_owned(), "http://h/?token=".to_owned()),

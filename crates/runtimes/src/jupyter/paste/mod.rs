@@ -51,12 +51,14 @@ pub struct Recognised {
     pub display_url: String,
     /// Whether a user name or password stood in it. They are left out: no Jupyter server takes them.
     pub had_userinfo: bool,
+    /// Whether something in it is masked.
+    pub is_masked: bool,
 }
 
 impl Recognised {
     /// Whether there was a secret in it.
     pub fn has_secret(&self) -> bool {
-        self.token.is_some() || self.had_userinfo || self.server.has_secret()
+        self.token.is_some() || self.is_masked
     }
 
     /// Whether a token would travel unencrypted to another machine.
@@ -168,7 +170,8 @@ fn without_scheme(text: &str) -> Option<Url> {
 }
 
 fn recognise(pasted: &Url, given_token: Option<String>) -> Result<Recognised, NotRecognised> {
-    let display_url = SecretUrl::new(pasted.clone()).masked();
+    let shown = SecretUrl::new(pasted.clone());
+    let (display_url, is_masked) = (shown.masked(), shown.has_secret());
     let mut server = pasted.clone();
     let scheme = match pasted.scheme() {
         "ws" => "http",
@@ -210,6 +213,7 @@ fn recognise(pasted: &Url, given_token: Option<String>) -> Result<Recognised, No
         notebook: notebook_of(page),
         display_url,
         had_userinfo,
+        is_masked,
     })
 }
 
