@@ -194,6 +194,37 @@ fn a_file_that_is_no_notebook_is_refused_and_untouched() {
 }
 
 #[test]
+fn text_that_code_puts_into_the_next_cell_is_in_the_file_and_not_run() {
+    let home = Home::new();
+    let code = "get_ipython().set_next_input('1 + 1')";
+    let replacing = "get_ipython().set_next_input('2 + 2', replace=True)";
+    home.write("in.ipynb", &notebook(&[code, replacing, "3"]));
+    assert_eq!(home.run(&["run", "in.ipynb"]).status, 0);
+    let out = home.path("in.out.ipynb");
+    assert!(is_valid(&out));
+    let cells = read(&out)["cells"].clone();
+    let sources: Vec<&Value> = cells.as_array().unwrap().iter().skip(1).map(|cell| &cell["source"]).collect();
+    assert_eq!(sources, [&json!([code]), &json!(["1 + 1"]), &json!(["2 + 2"]), &json!(["3"])]);
+    assert_eq!((&cells[2]["outputs"], &cells[2]["execution_count"]), (&json!([]), &Value::Null));
+}
+
+#[test]
+fn a_death_is_among_the_outputs_of_its_cell() {
+    let home = Home::new();
+    home.write(
+        "in.ipynb",
+        &notebook(&["print('before', flush=True)\nimport os; os.kill(os.getpid(), 9)", "2"]),
+    );
+    assert_eq!(home.run(&["run", "in.ipynb"]).status, 125);
+    let cell = read(&home.path("in.out.ipynb"))["cells"][1].clone();
+    let text = cell["outputs"].to_string();
+    assert!(
+        text.contains("before") && text.contains("The kernel died") && text.contains("Restart"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_target_that_cannot_be_written_is_refused_before_anything_runs() {
     let home = Home::new();
     home.write("in.ipynb", &notebook(&["open('ran', 'w').close()"]));

@@ -6,11 +6,12 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
-use sandbook_notebook::{CellKey, CellKind, Notebook, Operation, RawJson, StoredOutput};
+use sandbook_notebook::{CellKey, CellKind, NewCell, Notebook, Operation, Position, RawJson, StoredOutput};
 use sandbook_protocol::OutputId;
-use sandbook_sandbox::{Event, EventKind, ExecuteRequest, Outcome};
+use sandbook_sandbox::{Event, EventKind, ExecuteRequest, Outcome, Payload, StreamName};
 use sandbook_store::files::{Fingerprint, Replacement, write_atomically};
 use sandbook_workbench::outputs::LiveOutputs;
 use serde_json::{Value, json};
@@ -71,6 +72,7 @@ async fn run_all(run: Run) -> Ended {
 
     describe(&mut notebook, &own).await?;
     let mut outputs = HashMap::new();
+    let mut next_inputs = HashMap::new();
     let mut progress = Progress::default();
     for cell in &todo {
         begin(run.json, cell, total);
@@ -82,6 +84,7 @@ async fn run_all(run: Run) -> Ended {
         outputs.insert(cell.key.clone(), LiveOutputs::default());
         let ended = execution::execute(own.sandbox(), request, run.json, &mut signals, |events| {
             take(&mut outputs, &cell.key, events);
+            next_inputs.extend(events.iter().filter_map(next_input).map(|next| (cell.key.clone(), next)));
             if run.json { print(cell, events) } else { Ok(()) }
         })
         .await;
@@ -89,11 +92,15 @@ async fn run_all(run: Run) -> Ended {
         let outcome = match ended {
             Ok(outcome) => outcome,
             Err(error) => {
+                say(&mut outputs, &cell.key, &error);
                 progress.status = error.status;
                 progress.error = Some(error);
                 break;
             }
         };
+        if let Some(error) = &outcome.infrastructure {
+            say(&mut outputs, &cell.key, &error.into());
+        }
         let status = execution::status(&outcome);
         end(run.json, cell, total, &outcome, status);
         set_count(&mut notebook, &cell.key, &outcome)?;
@@ -108,6 +115,7 @@ async fn run_all(run: Run) -> Ended {
     }
     own.stop().await;
     put_outputs(&mut notebook, &outputs)?;
+    put_next_inputs(&mut notebook, next_inputs)?;
     let written = match write(&notebook, &target, run.in_place.then_some(&fingerprint), &run.notebook) {
         Ok(path) => Some(path),
         Err(error) => {
@@ -188,6 +196,38 @@ fn take(outputs: &mut HashMap<CellKey, LiveOutputs>, cell: &CellKey, events: &[E
             cell.apply(event, || OutputId::from("output"));
         }
     }
+}
+
+/// Puts what became of a run among the cell's outputs, as the page does: whoever reads the file has to see it.
+fn say(outputs: &mut HashMap<CellKey, LiveOutputs>, cell: &CellKey, error: &CommandError) {
+    let text = format!("\n[{} {}]\n", error.message, error.hint);
+    let kind = EventKind::Stream { name: StreamName::Stderr, text };
+    take(outputs, cell, &[Event { at: SystemTime::now(), late: false, kind }]);
+}
+
+/// The text that code asks to put into the next cell, as `%load` does, and whether it is for its own.
+fn next_input(event: &Event) -> Option<(String, bool)> {
+    match &event.kind {
+        EventKind::Payload(Payload::SetNextInput { text, replace }) => Some((text.clone(), *replace)),
+        _ => None,
+    }
+}
+
+fn put_next_inputs(
+    notebook: &mut Notebook,
+    next_inputs: HashMap<CellKey, (String, bool)>,
+) -> Result<(), CommandError> {
+    for (cell, (source, replace)) in next_inputs {
+        let operation = if replace {
+            Operation::SetSource { cell, source }
+        } else {
+            let key = CellKey::new(uuid::Uuid::now_v7().simple().to_string());
+            let cells = vec![NewCell::new(key, CellKind::Code, source)];
+            Operation::InsertCells { at: Position::After(cell), cells }
+        };
+        apply(notebook, operation)?;
+    }
+    Ok(())
 }
 
 fn put_outputs(notebook: &mut Notebook, outputs: &HashMap<CellKey, LiveOutputs>) -> Result<(), CommandError> {
