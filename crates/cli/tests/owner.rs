@@ -10,7 +10,10 @@
 
 mod support;
 
-use std::path::Path;
+use std::{
+    io::{Read, Write},
+    path::Path,
+};
 
 use sandbook_client::{Listener, Owner, Pushes};
 use sandbook_protocol::{
@@ -76,20 +79,53 @@ fn an_owner_that_nobody_needs_leaves_and_takes_its_socket_along() {
     assert!(!home.place().socket().exists());
 }
 
-#[test]
-fn an_owner_that_was_killed_is_replaced() {
-    let home = Home::new();
-    let (running, _) = web(&home, &[]);
-    let owner = home.place().owner_process().unwrap();
-    signal(owner, "KILL");
-    let ran = running.end();
-    assert_ne!(ran.status, 0);
-    assert!(ran.stdout.contains("owner process has ended"), "{}", ran.stdout);
-    assert!(home.place().socket().exists(), "its socket file is left");
+/// A request to the web door as its page makes it: status and body.
+fn ask(port: u16, head: &str, body: &str) -> (u16, String) {
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let length = body.len();
+    let request = format!(
+        "{head} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\nConnection: close\r\n"
+    );
+    write!(stream, "{request}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
 
-    let (_running, _) = web(&home, &[]);
-    let next = home.place().owner_process().unwrap();
-    assert!(next != owner && is_alive(next), "{owner} {next}");
+#[test]
+fn an_owner_that_was_killed_is_started_again_behind_the_same_port_and_knows_its_browsers() {
+    let home = Home::new();
+    let (mut running, door) = web(&home, &[]);
+    let (_other, unused) = web(&home, &[]);
+    let port: u16 =
+        door["address"].as_str().unwrap().trim_end_matches('/').rsplit_once(':').unwrap().1.parse().unwrap();
+    let token = |door: &Value| door["url"].as_str().unwrap().split_once("#token=").unwrap().1.to_owned();
+    let exchange = |token: &str| ask(port, "POST /api/session", &format!(r#"{{"token":"{token}"}}"#));
+    let (status, session) = exchange(&token(&door));
+    assert_eq!(status, 200, "{session}");
+    let session = serde_json::from_str::<Value>(&session).unwrap()["token"].as_str().unwrap().to_owned();
+
+    for _ in 0..2 {
+        let owner = home.place().owner_process().unwrap();
+        signal(owner, "KILL");
+        let line: Value = serde_json::from_str(&running.line()).unwrap();
+        assert_eq!((&line["type"], &line["address"]), (&"owner_restarted".into(), &door["address"]));
+        let next = home.place().owner_process().unwrap();
+        assert!(next != owner && is_alive(next), "{owner} {next}");
+        // There is no such resource, which only a page with a session is told.
+        let with =
+            |session: &str| format!("GET /api/resource/x HTTP/1.1\r\nAuthorization: Bearer {session}\r\nX:");
+        assert_eq!(ask(port, &with(&session), "").0, 404, "its session is good");
+        assert_eq!(ask(port, &with("another"), "").0, 403);
+    }
+    assert_eq!(exchange(&token(&door)).0, 403, "a spent address stays spent");
+    assert_eq!(exchange(&token(&unused)).0, 200, "one that was not used can still be");
+    assert!(!home.everything_written().contains(&session), "no token is written down");
+
+    signal(running.id(), "INT");
+    assert_eq!(running.end().status, 0);
 }
 
 #[test]

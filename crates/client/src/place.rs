@@ -25,6 +25,12 @@ impl Place {
         self.folder.join("owner.sock")
     }
 
+    /// Whether the last owner ended without being asked to: it was killed, or crashed. Where sockets are no files, as
+    /// on Windows, this is not known, and never said.
+    pub fn is_left_behind(&self) -> bool {
+        self.socket().exists()
+    }
+
     /// Locked as long as an owner lives; holds its process id.
     pub fn lock(&self) -> PathBuf {
         self.folder.join("owner.lock")

@@ -1,6 +1,9 @@
 //! What the doors share.
 
-use std::sync::{Arc, Weak};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Weak},
+};
 
 use sandbook_client::Listener;
 use sandbook_workbench::Workbench;
@@ -16,15 +19,22 @@ use crate::{
 pub struct Gateway {
     workbench: Workbench,
     page: PageSource,
+    folder: PathBuf,
     // The clients that asked for it keep it open; here it is only remembered.
     web: Mutex<Weak<WebDoor>>,
     connected: watch::Sender<usize>,
 }
 
 impl Gateway {
-    /// Doors to an owner. `page` is what a browser gets.
-    pub fn new(workbench: Workbench, page: PageSource) -> Arc<Self> {
-        Arc::new(Self { workbench, page, web: Mutex::default(), connected: watch::Sender::new(0) })
+    /// Doors to an owner. `page` is what a browser gets; `folder` is the owner's runtime folder.
+    pub fn new(workbench: Workbench, page: PageSource, folder: impl Into<PathBuf>) -> Arc<Self> {
+        Arc::new(Self {
+            workbench,
+            page,
+            folder: folder.into(),
+            web: Mutex::default(),
+            connected: watch::Sender::new(0),
+        })
     }
 
     /// Answers clients on the local socket: new ones until `leaving`, those that are there until `stop`.
@@ -66,8 +76,8 @@ impl Gateway {
             }
             (Some(door), _) => door,
             (None, _) => {
-                let door =
-                    WebDoor::open(self.workbench.clone(), self.page.clone(), port.unwrap_or(0)).await?;
+                let (workbench, page) = (self.workbench.clone(), self.page.clone());
+                let door = WebDoor::open(workbench, page, port.unwrap_or(0), &self.folder).await?;
                 *web = Arc::downgrade(&door);
                 door
             }

@@ -38,6 +38,7 @@ pub(crate) async fn serve(serve: Serve) -> Ended {
     let _logging = logging::begin(&folders, "owner", Some(lines.clone()));
     // The place first: two owners must never open the same store.
     let listener = Listener::bind_after(&home::place(&folders), LONGEST_END).await?;
+    let runtime_folder = folders.runtime.clone();
     let options = WorkbenchOptions {
         folders,
         supervisor: Some(home::this_program()?),
@@ -52,7 +53,7 @@ pub(crate) async fn serve(serve: Serve) -> Ended {
         )
     })?;
     let page = serve.page.map_or(PageSource::Embedded, PageSource::Folder);
-    let gateway = Gateway::new(workbench.clone(), page);
+    let gateway = Gateway::new(workbench.clone(), page, runtime_folder);
     let (leaving, stop) = (CancellationToken::new(), CancellationToken::new());
     let doors = tokio::spawn({
         let (gateway, leaving, stop) = (gateway.clone(), leaving.clone(), stop.clone());

@@ -1,10 +1,21 @@
 //! `sandbook web`: opens the owner's door for browsers, and keeps it open.
+//!
+//! An owner that was killed is started again behind the same port: the page that is open connects again by itself, with
+//! the session it has, and sends what was not acknowledged.
 
-use sandbook_client::Owner;
-use sandbook_protocol::{ClientKind, Command, Reply};
+use std::time::{Duration, Instant};
+
+use sandbook_client::{Owner, Place, Pushes};
+use sandbook_protocol::{ClientKind, Command, Reply, Secret};
 use serde_json::json;
 
 use crate::{Ended, arguments::Web, error::CommandError, home, logging, output, signals::Signals};
+
+/// An owner that ends sooner than this ends again and again.
+const SOON: Duration = Duration::from_secs(10);
+
+/// How many owners may end soon, one after the other.
+const MOST_SOON: u32 = 3;
 
 pub(crate) async fn web(web: Web) -> Ended {
     let folders = home::folders()?;
@@ -13,28 +24,75 @@ pub(crate) async fn web(web: Web) -> Ended {
     // Before the address is printed: whoever reads it may end this at once.
     let mut signals = Signals::watch()?;
     let place = home::place(&folders);
-    let (owner, mut pushes) =
-        Owner::connect_or_start(&place, ClientKind::CommandLine, &home::this_program()?).await?;
-    let Reply::WebDoor { address, token } = owner.request(Command::OpenWebDoor { port: web.port }).await?
-    else {
-        return Err(CommandError::infrastructure("internal", "The owner gave no address.", ""));
-    };
-    let url = to_open(&address, open.as_deref(), token.expose());
+    let mut door = Door::open(&place, web.port).await?;
+    let url = to_open(&door.address, open.as_deref(), door.token.expose());
     if web.json {
-        output::line(&json!({ "type": "web_door", "url": url, "address": address }));
+        output::line(&json!({ "type": "web_door", "url": url, "address": door.address }));
     } else {
         output::text(&format!(
             "Sandbook is served at\n\n    {url}\n\nThe address works once, in a browser on this computer. Ctrl-C ends it.\n"
         ));
     }
-    let ended = async { while pushes.next().await.is_some() {} };
-    tokio::select! {
-        _ = signals.next() => Ok(0),
-        () = ended => Err(CommandError::infrastructure(
-            "unreachable",
-            "The owner process has ended, so the page is not served any more.",
-            "Notebooks and their journals are kept. Start `sandbook web` again.",
-        )),
+    let mut ended_soon = 0;
+    loop {
+        let opened = Instant::now();
+        tokio::select! {
+            _ = signals.next() => return Ok(0),
+            () = door.closed() => {}
+        }
+        ended_soon = if opened.elapsed() < SOON { ended_soon + 1 } else { 0 };
+        if !place.is_left_behind() || ended_soon >= MOST_SOON {
+            return Err(CommandError::infrastructure(
+                "unreachable",
+                "The owner process has ended, so the page is not served any more.",
+                "Notebooks and their journals are kept. Start `sandbook web` again.",
+            ));
+        }
+        let port = door.port();
+        door = tokio::select! {
+            _ = signals.next() => return Ok(0),
+            opened = Door::open(&place, port) => opened?,
+        };
+        tell_restarted(&door.address, web.json);
+    }
+}
+
+fn tell_restarted(address: &str, json: bool) {
+    if json {
+        output::line(&json!({ "type": "owner_restarted", "address": address }));
+    } else {
+        eprintln!(
+            "The owner process was killed, or crashed. Another serves the page at the same port; a page that is open \
+             connects again by itself. Notebooks are as they were; kernels that ran on this computer are lost."
+        );
+    }
+}
+
+/// The owner's door, open as long as this is kept.
+struct Door {
+    address: String,
+    token: Secret,
+    _owner: Owner,
+    pushes: Pushes,
+}
+
+impl Door {
+    async fn open(place: &Place, port: Option<u16>) -> Result<Self, CommandError> {
+        let program = home::this_program()?;
+        let (owner, pushes) = Owner::connect_or_start(place, ClientKind::CommandLine, &program).await?;
+        match owner.request(Command::OpenWebDoor { port }).await? {
+            Reply::WebDoor { address, token } => Ok(Self { address, token, _owner: owner, pushes }),
+            _ => Err(CommandError::infrastructure("internal", "The owner gave no address.", "")),
+        }
+    }
+
+    fn port(&self) -> Option<u16> {
+        url::Url::parse(&self.address).ok()?.port_or_known_default()
+    }
+
+    /// Waits until the owner is gone.
+    async fn closed(&mut self) {
+        while self.pushes.next().await.is_some() {}
     }
 }
 

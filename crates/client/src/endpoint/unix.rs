@@ -99,6 +99,7 @@ mod tests {
         let place = Place::new(folder.path(), folder.path().join("log"));
         drop(std::os::unix::net::UnixListener::bind(place.socket()).unwrap());
         assert!(matches!(connect(&place).await, Err(ClientError::NobodyListens)));
+        assert!(place.is_left_behind());
 
         let listener = crate::Listener::bind(&place).unwrap();
         assert!(connect(&place).await.is_ok());
@@ -107,6 +108,7 @@ mod tests {
 
         drop(listener);
         assert!(matches!(connect(&place).await, Err(ClientError::NobodyListens)));
+        assert!(!place.is_left_behind());
     }
 
     #[tokio::test]

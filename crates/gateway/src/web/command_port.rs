@@ -76,8 +76,8 @@ async fn exchange(
     Json(request): Json<Exchange>,
 ) -> Response {
     let token = secret();
-    let session = BrowserSession { outputs: secret(), origin: host.origin() };
-    if shared.tokens().exchange(request.token.expose(), &token, session) {
+    let session = BrowserSession { origin: host.origin() };
+    if shared.change_tokens(|tokens| tokens.exchange(request.token.expose(), &token, session)) {
         let headers = [(header::CACHE_CONTROL, "no-store")];
         (headers, Json(Exchanged { token: Secret::new(token) })).into_response()
     } else {

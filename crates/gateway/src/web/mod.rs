@@ -5,6 +5,7 @@
 //! `/SECRET/ID`, for images and frames.
 
 mod command_port;
+mod kept;
 mod origin;
 mod output_port;
 mod page;
@@ -13,6 +14,7 @@ mod tokens;
 
 use std::{
     net::Ipv4Addr,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -27,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 pub use page::PageSource;
 
 use crate::GatewayError;
+use kept::Kept;
 use tokens::Tokens;
 
 /// The open door. Dropping it closes both ports and every browser's connection.
@@ -49,6 +52,7 @@ struct Shared {
     tokens: Mutex<Tokens>,
     command_port: u16,
     output_port: u16,
+    kept: Kept,
     closed: CancellationToken,
 }
 
@@ -56,27 +60,42 @@ impl Shared {
     fn tokens(&self) -> MutexGuard<'_, Tokens> {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Changes the tokens, and writes them down for an owner that takes over.
+    fn change_tokens<T>(&self, change: impl FnOnce(&mut Tokens) -> T) -> T {
+        let mut tokens = self.tokens();
+        let changed = change(&mut tokens);
+        self.kept.write(self.output_port, &tokens);
+        changed
+    }
 }
 
 impl WebDoor {
-    /// Listens on `port`, or on any for 0, and on a second port for outputs.
+    /// Listens on `port`, or on any for 0, and on a second port for outputs. Where an owner was killed that had this
+    /// port, its browsers' sessions stay good. What has to be kept for that is in `folder`.
     pub(crate) async fn open(
         workbench: Workbench,
         page: PageSource,
         port: u16,
+        folder: &Path,
     ) -> Result<Arc<Self>, GatewayError> {
         let (commands, command_port) = listen(port).await?;
-        // The next port, where it is free: who makes a tunnel can guess it.
-        let (outputs, output_port) = match listen(command_port.checked_add(1).unwrap_or(0)).await {
+        let kept = Kept::at(folder, command_port);
+        let (before, tokens) = kept.read();
+        // The one of before, which is in the policy of pages that are open; else the next port, where it is free: who
+        // makes a tunnel can guess it.
+        let next = command_port.checked_add(1).unwrap_or(0);
+        let (outputs, output_port) = match listen(before.unwrap_or(next)).await {
             Ok(outputs) => outputs,
             Err(_) => listen(0).await?,
         };
         let shared = Arc::new(Shared {
             workbench,
             page,
-            tokens: Mutex::default(),
+            tokens: Mutex::new(tokens),
             command_port,
             output_port,
+            kept,
             closed: CancellationToken::new(),
         });
         serve(commands, command_port::router(&shared), &shared.closed);
@@ -92,7 +111,7 @@ impl WebDoor {
     /// Lets one browser in.
     pub(crate) fn invite(&self) -> Invitation {
         let token = secret();
-        self.shared.tokens().invite(&token);
+        self.shared.change_tokens(|tokens| tokens.invite(&token));
         let address = format!("http://127.0.0.1:{}/", self.shared.command_port);
         Invitation { address, token: Secret::new(token) }
     }
@@ -101,6 +120,7 @@ impl WebDoor {
 impl Drop for WebDoor {
     fn drop(&mut self) {
         self.shared.closed.cancel();
+        self.shared.kept.remove();
         tracing::info!("the page is not served to browsers any more");
     }
 }

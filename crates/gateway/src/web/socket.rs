@@ -9,7 +9,7 @@ use futures::{
 };
 use sandbook_protocol::{ClientKind, ClientMessage, ErrorCode, ProtocolError, Secret, ServerMessage};
 
-use super::{Shared, origin::Host};
+use super::{Shared, origin::Host, tokens::outputs_secret};
 use crate::conversation::{self, Outbox, Outgoing, Rights};
 
 /// How long a page may take to say hello.
@@ -37,8 +37,7 @@ async fn talk(shared: &Arc<Shared>, host: &Host, socket: WebSocket) {
             return;
         }
     };
-    let outputs = shared.tokens().session(token.expose()).map(|session| session.outputs.clone());
-    let outputs = outputs.unwrap_or_default();
+    let outputs = outputs_secret(token.expose());
     let (conversation, outbox) = conversation::begin(&shared.workbench, kind, Rights::Web);
     let resources = format!("{}/{outputs}/", host.origin_at(shared.output_port));
     if !send(&mut sink, &conversation.welcome(Some(resources))).await {

@@ -48,7 +48,7 @@ impl Doors {
         std::fs::write(page.join("index.html"), "<!doctype html><title>the page</title>").unwrap();
         std::fs::write(page.join("assets/a.js"), "export {}").unwrap();
         std::fs::write(folder.path().join("secret.txt"), "a secret").unwrap();
-        let gateway = Gateway::new(workbench, PageSource::Folder(page));
+        let gateway = Gateway::new(workbench, PageSource::Folder(page), place.folder());
         let stop = CancellationToken::new();
         let listener = Listener::bind(&place).unwrap();
         let stopped = stop.clone();
