@@ -95,6 +95,16 @@ async fn a_listed_kernel_can_be_joined_but_not_one_in_use_unasked() {
     assert!(!joined.info().owned);
     assert_eq!(joined.stop(StopChoice::Default, PATIENCE).await.unwrap(), StopReport::LeftRunning);
     assert!(run(&owner, "x").await.success());
+
+    let busy = owner.execute(ExecuteRequest::new("import time; time.sleep(6)")).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let joined = place.create(join(true)).await.unwrap();
+    let mut status = joined.status();
+    assert_eq!(*status.borrow_and_update(), KernelStatus::Busy);
+    finish(busy, OutcomeBuilder::default()).await;
+    let idle = status.wait_for(|status| *status == KernelStatus::Idle);
+    drop(tokio::time::timeout(PATIENCE, idle).await.unwrap().unwrap());
+    joined.stop(StopChoice::Default, PATIENCE).await.unwrap();
     owner.stop(StopChoice::Default, PATIENCE).await.unwrap();
     let gone = place.create(join(true)).await.err();
     assert!(matches!(gone, Some(SandboxError::Gone { .. })), "nothing is started in its place: {gone:?}");

@@ -57,6 +57,8 @@ pub fn start(spec: &KernelSpec, ipc: bool) -> Kernel {
         .args(&words[1..])
         .current_dir(folder.path())
         .env("IPYTHONDIR", folder.path())
+        // it ends with this process, however that ends
+        .env("JPY_PARENT_PID", std::process::id().to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

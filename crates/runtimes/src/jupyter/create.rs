@@ -191,6 +191,7 @@ fn server_sandbox(
     folder: Option<String>,
 ) -> Arc<dyn Sandbox> {
     let OnServer { host, connected, model } = on_server;
+    let busy = model.state == "busy";
     let info = SandboxInfo {
         variant: VARIANT,
         title: name.unwrap_or(model.name),
@@ -199,5 +200,6 @@ fn server_sandbox(
         owned: host.owned(),
         handle: host_handle(&host),
     };
-    Arc::new(JupyterSandbox::new(info, capability::server(), Box::new(host), connected))
+    let sandbox = JupyterSandbox::new(info, capability::server(), Box::new(host), connected);
+    Arc::new(if busy { sandbox.found_busy() } else { sandbox })
 }

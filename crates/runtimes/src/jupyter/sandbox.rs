@@ -93,6 +93,12 @@ impl JupyterSandbox {
         inner.follow(client, log, death, 0);
         Self(inner)
     }
+
+    /// One whose kernel runs somebody's code already: it says so only when that ends.
+    pub(super) fn found_busy(self) -> Self {
+        self.0.set_status(0, KernelStatus::Busy);
+        self
+    }
 }
 
 impl Drop for Inner {
