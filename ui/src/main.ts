@@ -11,8 +11,10 @@ import { mount } from "svelte";
 
 import App from "./App.svelte";
 import { choosePlatform } from "./platform";
+import { wearLast } from "./state/theme";
 import { Workbench } from "./state/workbench.svelte";
 
+wearLast();
 const target = document.getElementById("app");
 if (target) {
   const desk = new Workbench(await choosePlatform());
