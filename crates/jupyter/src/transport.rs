@@ -35,6 +35,8 @@ pub enum Link {
         pause: Duration,
         /// Whether it was noticed by silence, so that the server may not have noticed and may not replay.
         silent: bool,
+        /// How long nothing had come by then.
+        quiet: Duration,
         /// What happened.
         reason: String,
     },

@@ -16,13 +16,13 @@ use sandbook_runtimes::jupyter::{
     Handle, JupyterSettings, ManagedServerSettings, ServerSettings, parse_pasted,
 };
 use sandbook_sandbox::{
-    CreateRequest, EventKind, ExecuteRequest, KernelStatus, OutcomeBuilder, Readiness, Runtime, Sandbox,
-    SandboxError, StopChoice, StopReport,
+    CreateRequest, EventKind, ExecuteRequest, Execution, KernelStatus, Outcome, OutcomeBuilder, Readiness,
+    Runtime, Sandbox, SandboxError, StopChoice, StopReport,
 };
 use support::{
     PATIENCE, Place, TOKEN, finish, gateway, jupyter_server, next_event,
     proxy::{Line, Proxy},
-    python, rest, run, server, server_settings,
+    python, rest, run, server, server_at, server_settings,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -234,6 +234,15 @@ async fn plain_http_where_https_is_spoken_is_told() {
 }
 
 #[tokio::test]
+async fn https_where_only_http_is_spoken_is_told_as_that() {
+    let server = jupyter_server().await;
+    let https = server.url.as_str().replace("http:", "https:").parse().unwrap();
+    let error = Place::new().create(on(server_settings(&https))).await.err();
+    let Some(SandboxError::Unreachable { detail, .. }) = error else { panic!("{error:?}") };
+    assert!(detail.contains("speaks http, not https"), "{detail}");
+}
+
+#[tokio::test]
 async fn a_kernel_gateway_works_whether_or_not_it_lists_its_kernels() {
     let place = Place::new();
     for lists in [false, true] {
@@ -343,6 +352,74 @@ async fn a_cut_line_is_told_and_mended_with_nothing_lost_or_doubled() {
     assert_eq!((outcome.stdout.text(), outcome.success(), gaps), (expected, true, vec![true]));
 }
 
+/// Runs an execution to its end: its outcome, and for each gap how long it was and whether all was replayed.
+async fn finish_with_gaps(mut execution: Execution) -> (Outcome, Vec<(Duration, bool)>) {
+    let (mut builder, mut gaps) = (OutcomeBuilder::default(), Vec::new());
+    loop {
+        let event = tokio::time::timeout(PATIENCE, execution.next()).await.unwrap().unwrap();
+        if let EventKind::Gap { away_ms, replayed } = event.kind {
+            gaps.push((Duration::from_millis(away_ms), replayed));
+        }
+        if builder.push(&event) {
+            return (builder.finish(), gaps);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_stood_still_loses_no_line_and_the_gap_is_told_as_long_as_it_was() {
+    const STILL: Duration = Duration::from_secs(20);
+    let (place, server) = (Place::new(), jupyter_server().await);
+    let signal = |name: &str| {
+        let process = server.process.0.id().to_string();
+        assert!(std::process::Command::new("kill").args([name, &process]).status().unwrap().success());
+    };
+    let sandbox = new_on(&place, &server.url).await;
+    let code = COUNTING.replace("30", "80");
+    let execution = sandbox.execute(ExecuteRequest::new(code)).await.unwrap();
+    let status = sandbox.status();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    signal("-STOP");
+    tokio::time::sleep(STILL).await;
+    assert!(matches!(*status.borrow(), KernelStatus::Reconnecting { .. }), "{:?}", *status.borrow());
+    signal("-CONT");
+    let (outcome, gaps) = finish_with_gaps(execution).await;
+    let expected: String = (0..80).fold(String::new(), |text, i| text + &format!("{i}\n"));
+    assert_eq!((outcome.stdout.text(), outcome.success()), (expected, true));
+    assert!(matches!(gaps[..], [(gap, true)] if gap + Duration::from_secs(1) > STILL), "{gaps:?}");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_network_forgot_is_replaced_and_the_run_ends() {
+    let (place, server) = (Place::new(), jupyter_server().await);
+    let proxy = Proxy::start(&server.url).await;
+    let sandbox = new_on(&place, &proxy.url).await;
+    let execution = sandbox.execute(ExecuteRequest::new(COUNTING.replace("30", "400"))).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    proxy.set(Line::Forgotten);
+    let (outcome, gaps) = finish_with_gaps(execution).await;
+    assert!(outcome.success() && outcome.stdout.text().ends_with("399\n"), "{outcome:?}");
+    assert!(matches!(gaps[..], [(_, false)]), "what the network swallowed is not there: {gaps:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_started_anew_does_not_know_the_kernel_and_that_is_what_is_said() {
+    let (place, server) = (Place::new(), jupyter_server().await);
+    let sandbox = new_on(&place, &server.url).await;
+    let port = server.url.port().unwrap();
+    let mut status = sandbox.status();
+    drop(server);
+    let away = status.wait_for(|status| matches!(status, KernelStatus::Reconnecting { attempt: 2.., .. }));
+    drop(tokio::time::timeout(PATIENCE, away).await.unwrap().unwrap());
+    let _anew = server_at(port, "jupyter_server", &[]).await;
+    let gone = status.wait_for(|status| matches!(status, KernelStatus::Gone { .. }));
+    let gone = tokio::time::timeout(PATIENCE, gone).await.unwrap().unwrap().clone();
+    let KernelStatus::Gone { reason } = gone else { panic!("{gone:?}") };
+    assert_eq!(reason, "the server does not have this kernel any more");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(*status.borrow(), KernelStatus::Gone { reason }, "nothing is said over it");
+}
+
 #[tokio::test]
 async fn giving_up_to_reconnect_ends_the_run_and_says_so() {
     let (place, server) = (Place::new(), jupyter_server().await);
@@ -359,7 +436,8 @@ async fn giving_up_to_reconnect_ends_the_run_and_says_so() {
     let outcome = finish(execution, OutcomeBuilder::default()).await;
     assert!(matches!(outcome.infrastructure, Some(SandboxError::Disconnected { .. })), "{outcome:?}");
     let gone = status.wait_for(|status| matches!(status, KernelStatus::Gone { .. }));
-    drop(tokio::time::timeout(PATIENCE, gone).await.unwrap().unwrap());
+    let gone = tokio::time::timeout(PATIENCE, gone).await.unwrap().unwrap().clone();
+    assert_eq!(gone, KernelStatus::Gone { reason: "reconnecting was given up".into() });
 }
 
 #[tokio::test]

@@ -102,7 +102,8 @@ impl<'a> Doubt<'a> {
         let seen = self.arrived.bytes();
         for attempt in 0_u32.. {
             let pause = backoff::pause(attempt, rand::random());
-            self.tell(Link::Reconnecting { attempt, pause, silent: false, reason: REASON.to_owned() });
+            let quiet = self.arrived.silence();
+            self.tell(Link::Reconnecting { attempt, pause, silent: false, quiet, reason: REASON.to_owned() });
             let server_answers = async {
                 tokio::select! {
                     () = tokio::time::sleep(pause) => {}

@@ -121,7 +121,8 @@ impl Redial<'_> {
         for attempt in 0_u32.. {
             let pause = backoff::pause(attempt, rand::random());
             let (reason, silent) = (self.reason.clone(), self.silent);
-            deliver(Incoming::Link(Link::Reconnecting { attempt, pause, silent, reason }));
+            let quiet = Duration::ZERO;
+            deliver(Incoming::Link(Link::Reconnecting { attempt, pause, silent, quiet, reason }));
             let dialled = tokio::select! {
                 dialled = self.dial_after(pause) => dialled,
                 () = stop.cancelled() => return Err(End::Stopped),

@@ -1,4 +1,5 @@
-//! A stream that remembers when bytes last arrived, so that a large frame on a slow line is not taken for silence.
+//! A stream that remembers when bytes last arrived, so that a large frame on a slow line is not taken for silence, and
+//! silence is told as long as it was.
 
 use std::{
     io,
@@ -8,6 +9,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
+    time::{Duration, Instant},
 };
 
 use tokio::{
@@ -15,13 +17,35 @@ use tokio::{
     net::TcpStream,
 };
 
-/// How many bytes have arrived.
-#[derive(Clone, Default)]
-pub(super) struct Arrived(Arc<AtomicU64>);
+/// How many bytes have arrived, and when the last did.
+#[derive(Clone)]
+pub(super) struct Arrived(Arc<Arrivals>);
+
+struct Arrivals {
+    bytes: AtomicU64,
+    begin: Instant,
+    /// In milliseconds from the beginning.
+    last: AtomicU64,
+}
 
 impl Arrived {
+    fn begin() -> Self {
+        Self(Arc::new(Arrivals { bytes: AtomicU64::new(0), begin: Instant::now(), last: AtomicU64::new(0) }))
+    }
+
+    fn add(&self, bytes: usize) {
+        let now = u64::try_from(self.0.begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.last.store(now, Ordering::Relaxed);
+        self.0.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     pub(super) fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// How long nothing has arrived.
+    pub(super) fn silence(&self) -> Duration {
+        self.0.begin.elapsed().saturating_sub(Duration::from_millis(self.0.last.load(Ordering::Relaxed)))
     }
 }
 
@@ -33,7 +57,7 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(stream: TcpStream) -> (Self, Arrived) {
-        let arrived = Arrived::default();
+        let arrived = Arrived::begin();
         (Self { stream, arrived: arrived.clone() }, arrived)
     }
 }
@@ -46,7 +70,10 @@ impl AsyncRead for Watched {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
-        self.arrived.0.fetch_add((buf.filled().len() - before) as u64, Ordering::Relaxed);
+        let bytes = buf.filled().len() - before;
+        if bytes > 0 {
+            self.arrived.add(bytes);
+        }
         polled
     }
 }

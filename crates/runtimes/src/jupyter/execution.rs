@@ -98,6 +98,10 @@ impl Run {
                 None => break,
                 Some(ExecutionEvent::Ended(end)) => {
                     if !told {
+                        if matches!(end, ExecutionEnd::Complete) {
+                            // its end has come, so the connection is back, whether or not that was said yet
+                            self.note_gap(&Link::Connected, &mut away, false);
+                        }
                         let asked = self.interrupts.load(Ordering::SeqCst) > interrupts_before;
                         let of_kernel = End { timed_out, ..translator.end(asked && !timed_out) };
                         let end = self.end(end, of_kernel).await;
@@ -151,8 +155,9 @@ impl Run {
 
     fn note_gap(&self, link: &Link, away: &mut Option<(Instant, bool)>, late: bool) {
         match link {
-            Link::Reconnecting { silent, .. } => {
-                let (since, was_silent) = away.unwrap_or((Instant::now(), false));
+            Link::Reconnecting { silent, quiet, .. } => {
+                let now = Instant::now();
+                let (since, was_silent) = away.unwrap_or((now.checked_sub(*quiet).unwrap_or(now), false));
                 *away = Some((since, was_silent || *silent));
             }
             Link::Connected => {

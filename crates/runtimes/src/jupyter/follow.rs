@@ -14,6 +14,8 @@ use super::{
     translate::Translator,
 };
 
+/// Why a kernel is gone whose server answers.
+const NOT_KNOWN: &str = "the server does not have this kernel any more";
 /// How often a server is asked whether the kernel still exists: it does not tell on its own.
 const EXISTS_EVERY: Duration = Duration::from_secs(10);
 /// The last messages of a dead process are waited for so long.
@@ -64,7 +66,11 @@ impl Inner {
                 match event {
                     SessionEvent::Link(link) => {
                         let closed = link == Link::Ended(LinkEnd::KernelClosed);
-                        if closed && !has_process {
+                        let gone =
+                            if link == Link::Ended(LinkEnd::Stopped) { lock(&inner.live).gone } else { None };
+                        if let Some(reason) = gone {
+                            inner.set_status(generation, KernelStatus::Gone { reason: reason.into() });
+                        } else if closed && !has_process {
                             inner.set_status(generation, KernelStatus::Dead(DeathCause::NotReported));
                         } else if let Some(status) = link_status(&link, &mut reconnecting, *activity.borrow())
                         {
@@ -136,11 +142,11 @@ impl Inner {
                 }
                 let Some(inner) = weak.upgrade() else { return };
                 if !inner.host.exists().await {
-                    inner.set_status(
-                        0,
-                        KernelStatus::Gone { reason: "the server does not have this kernel any more".into() },
-                    );
-                    let client = inner.client();
+                    let client = {
+                        let mut live = lock(&inner.live);
+                        live.gone = Some(NOT_KNOWN);
+                        live.client.clone()
+                    };
                     client.kernel_died();
                     client.stop();
                     return;
@@ -166,13 +172,10 @@ fn link_status(link: &Link, since: &mut Option<SystemTime>, activity: Activity) 
             *since = None;
             status_of(activity)
         }
-        Link::Reconnecting { attempt, pause, .. } => {
+        Link::Reconnecting { attempt, pause, quiet, .. } => {
             let now = SystemTime::now();
-            let since = *since.get_or_insert(now);
+            let since = *since.get_or_insert(now - *quiet);
             Some(KernelStatus::Reconnecting { since, attempt: *attempt, next_attempt: now + *pause })
-        }
-        Link::Ended(LinkEnd::Stopped) if since.is_some() => {
-            Some(KernelStatus::Gone { reason: "reconnecting was given up".into() })
         }
         // of a closed socket the process tells why
         Link::Connecting | Link::Ended(LinkEnd::Stopped | LinkEnd::KernelClosed) => None,

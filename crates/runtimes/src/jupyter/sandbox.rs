@@ -53,6 +53,8 @@ pub(super) struct Live {
     pub(super) generation: u64,
     /// Set when it is restarted by us; executions on it look at it when they end.
     pub(super) restarted: Arc<AtomicBool>,
+    /// Why its connection was ended here, where the kernel is as good as gone with it.
+    pub(super) gone: Option<&'static str>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -75,6 +77,7 @@ impl JupyterSandbox {
             death: death.clone(),
             generation: 0,
             restarted: Arc::default(),
+            gone: None,
         };
         let inner = Arc::new(Inner {
             info,
@@ -146,6 +149,7 @@ impl Inner {
                     death: death.clone(),
                     generation,
                     restarted: Arc::default(),
+                    gone: None,
                 };
                 before.kernel_restarted();
                 before.stop();
@@ -359,12 +363,13 @@ impl Sandbox for JupyterSandbox {
     }
 
     fn reconnect(&self, now: bool) {
-        let live = lock(&self.0.live);
+        let mut live = lock(&self.0.live);
         if now {
             if let Some(retry) = &live.retry {
                 retry.notify_one();
             }
         } else if matches!(*live.client.link().borrow(), Link::Reconnecting { .. }) {
+            live.gone = Some("reconnecting was given up");
             live.client.stop();
         }
     }

@@ -184,11 +184,16 @@ pub async fn gateway(options: &[&str]) -> Server {
     server("kernel_gateway", options).await
 }
 
-/// Starts `python -m module` as a server, waits until it answers.
+/// Starts `python -m module` as a server on a free port, waits until it answers.
 pub async fn server(module: &str, options: &[&str]) -> Server {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    server_at(port, module, options).await
+}
+
+/// Starts `python -m module` as a server on this port, waits until it answers.
+pub async fn server_at(port: u16, module: &str, options: &[&str]) -> Server {
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
     let folder = tempfile::Builder::new().prefix("sbs").tempdir().unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut command = Command::new(python());
     command.args(["-m", module]).args(options).current_dir(folder.path());
     if module == "kernel_gateway" {

@@ -20,6 +20,8 @@ pub enum Line {
     Cut,
     /// Connections stay, but no byte passes.
     Stalled,
+    /// Bytes pass over new connections; those that were there stay, and nothing passes over them.
+    Forgotten,
 }
 
 pub struct Proxy {
@@ -73,14 +75,20 @@ async fn carry(near: TcpStream, port: u16, hides: bool, mut line: watch::Receive
     if *line.borrow() == Line::Cut {
         return;
     }
+    let is_new = *line.borrow() == Line::Forgotten;
+    let knows = move |line: &Line| match line {
+        Line::Stalled => false,
+        Line::Forgotten => is_new,
+        Line::Open | Line::Cut => true,
+    };
     let Ok(far) = TcpStream::connect(("127.0.0.1", port)).await else { return };
     far.set_nodelay(true).unwrap();
     far.set_zero_linger().ok();
     let (near_read, near_write) = near.into_split();
     let (far_read, far_write) = far.into_split();
     tokio::select! {
-        () = pump(near_read, far_write, hides, line.clone()) => {}
-        () = pump(far_read, near_write, false, line.clone()) => {}
+        () = pump(near_read, far_write, hides, line.clone(), knows) => {}
+        () = pump(far_read, near_write, false, line.clone(), knows) => {}
         _ = line.wait_for(|line| *line == Line::Cut) => {}
     }
 }
@@ -90,6 +98,7 @@ async fn pump(
     mut to: tokio::net::tcp::OwnedWriteHalf,
     hides: bool,
     mut line: watch::Receiver<Line>,
+    passes: impl Fn(&Line) -> bool,
 ) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -100,9 +109,7 @@ async fn pump(
         {
             buffer[at] = b'x';
         }
-        if line.wait_for(|line| *line != Line::Stalled).await.is_err()
-            || to.write_all(&buffer[..n]).await.is_err()
-        {
+        if line.wait_for(&passes).await.is_err() || to.write_all(&buffer[..n]).await.is_err() {
             return;
         }
     }
