@@ -347,28 +347,3 @@ describe("a cell that does not stop", () => {
     expect(page.sent("restart")).toHaveLength(1);
   });
 });
-
-describe("saving under another name", () => {
-  it("replaces a file only when the person was told", async () => {
-    const owner = ownerOf(["x"], documentStatus({ path: null, dirty: true }));
-    const entry = (name: string) => ({ name, folder: false, size: 1, modified_at: Date.now() });
-    owner.answers = (command) =>
-      command.type === "list_folder"
-        ? { type: "folder", folder: { path: "/home/ana", parent: "/home", entries: [entry("old.ipynb")] } }
-        : undefined;
-    const page = await openPage(owner);
-    await focusRow(page, 0);
-    await page.user.keyboard("{Control>}s{/Control}");
-    await settle();
-    const field = screen.getByLabelText("File name");
-    await page.user.clear(field);
-    await page.user.type(field, "new{Enter}");
-    await settle();
-    expect(page.sent("save")).toMatchObject([{ path: "/home/ana/new.ipynb", choice: "ask" }]);
-    page.desk.overlay = { kind: "save-as", resource: null, name: "old.ipynb" };
-    await settle();
-    await page.user.click(screen.getByRole("button", { name: "Replace" }));
-    await settle();
-    expect(page.sent("save").at(-1)).toMatchObject({ path: "/home/ana/old.ipynb", choice: "keep_mine" });
-  });
-});

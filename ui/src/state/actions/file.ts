@@ -1,6 +1,6 @@
 // Saving and closing, and going to a place.
 
-import { OwnerError } from "../../platform";
+import { OwnerError, type SaveChoice } from "../../platform";
 import type { Notebook } from "../notebook.svelte";
 import type { Workbench } from "../workbench.svelte";
 import { flush } from "./targets";
@@ -13,23 +13,24 @@ export async function save(desk: Workbench, notebook: Notebook): Promise<void> {
   await saveAs(desk, notebook, null);
 }
 
-/** Saves; to another place if a path is given. `replace` says that the person agreed to replace the file there. */
+/** Saves; `exists` says that another file would be replaced, and that nothing was written. */
 export async function saveAs(
   desk: Workbench,
   notebook: Notebook,
   path: string | null,
-  replace = false,
-): Promise<boolean> {
+  choice: SaveChoice = "ask",
+): Promise<"saved" | "exists" | "failed"> {
   await flush(notebook);
   try {
-    await desk.request({ type: "save", document: notebook.id, path, choice: replace ? "keep_mine" : "ask" });
+    await desk.request({ type: "save", document: notebook.id, path, choice });
     desk.announcer.say("Saved.");
-    return true;
+    return "saved";
   } catch (error) {
-    if (error instanceof OwnerError && error.code === "changed_on_disk" && path === null)
-      desk.overlay = { kind: "changed-on-disk" };
+    const changed = error instanceof OwnerError && error.code === "changed_on_disk";
+    if (changed && path !== null) return "exists";
+    if (changed) desk.overlay = { kind: "changed-on-disk" };
     else desk.fail(error);
-    return false;
+    return "failed";
   }
 }
 
