@@ -1,5 +1,6 @@
 // What a person does, and what the owner hears of it.
 import { screen, within } from "@testing-library/svelte";
+import { undo } from "@codemirror/commands";
 import { EditorView } from "@codemirror/view";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
@@ -153,6 +154,22 @@ describe("an open editor", () => {
     await settle();
     expect(editor(page).state.doc.toString()).toBe("# abc");
     expect(page.sent("edit_source")).toEqual([]);
+  });
+
+  it("takes back what this person typed, and nothing that somebody else did", async () => {
+    const page = await openPage(ownerOf(["abc"]));
+    const cell = page.notebook().cells[0];
+    if (!cell) throw new Error("no cell");
+    page.notebook().select(cell, "edit");
+    await settle();
+    editor(page).dispatch({ changes: { from: 3, insert: "d" } });
+    await settle();
+    const edits = [{ from: 0, to: 0, insert: "# " }];
+    page.owner.patch("d1", { type: "source_edited", cell: cell.key, revision: 2, author: "other", edits });
+    await settle();
+    expect(undo(editor(page))).toBe(true);
+    expect(editor(page).state.doc.toString()).toBe("# abc");
+    expect(undo(editor(page))).toBe(false);
   });
 });
 

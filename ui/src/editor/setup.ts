@@ -13,7 +13,15 @@ import { defaultKeymap, history, historyKeymap, indentLess, indentMore, toggleCo
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, type Language, syntaxHighlighting } from "@codemirror/language";
 import { highlightSelectionMatches, selectNextOccurrence } from "@codemirror/search";
-import { Annotation, type ChangeSet, Compartment, EditorState, type Extension, Prec } from "@codemirror/state";
+import {
+  Annotation,
+  type ChangeSet,
+  Compartment,
+  EditorState,
+  type Extension,
+  Prec,
+  Transaction,
+} from "@codemirror/state";
 import {
   type Command,
   crosshairCursor,
@@ -161,5 +169,6 @@ export async function setLanguage(view: EditorView, name: string): Promise<void>
 }
 
 export function applyRemote(view: EditorView, changes: ChangeSet): void {
-  view.dispatch({ changes, annotations: [remote.of(true)] });
+  // Undo takes back what this person typed, never what somebody else did.
+  view.dispatch({ changes, annotations: [remote.of(true), Transaction.addToHistory.of(false)] });
 }
