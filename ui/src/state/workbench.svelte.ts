@@ -10,6 +10,7 @@ import {
   type Platform,
   type Progress,
   type Push,
+  type SandboxChoice,
   type Settings,
   type Toast,
   type WorkspaceView,
@@ -29,6 +30,7 @@ export type Overlay =
   | { readonly kind: "open" }
   | { readonly kind: "save-as"; readonly resource: string | null; readonly name: string }
   | { readonly kind: "close"; readonly notebook: string }
+  | { readonly kind: "leave"; readonly notebook: string; readonly next: SandboxChoice | null }
   | { readonly kind: "restart"; readonly runAll: boolean }
   | { readonly kind: "stop-sandbox"; readonly sandbox: string }
   | { readonly kind: "changed-on-disk" };

@@ -1,8 +1,9 @@
 // Saving and closing, and going to a place.
 
-import { OwnerError, type SaveChoice } from "../../platform";
+import { OwnerError, type SandboxChoice, type SaveChoice } from "../../platform";
 import type { Notebook } from "../notebook.svelte";
 import type { Workbench } from "../workbench.svelte";
+import { endsWhileRunning, moveTo } from "./run";
 import { flush } from "./targets";
 
 export async function save(desk: Workbench, notebook: Notebook): Promise<void> {
@@ -35,8 +36,26 @@ export async function saveAs(
 }
 
 export function close(desk: Workbench, notebook: Notebook): void {
-  if (notebook.status.dirty || notebook.queue.running !== null) desk.overlay = { kind: "close", notebook: notebook.id };
+  if (endsWhileRunning(desk, notebook)) desk.overlay = { kind: "leave", notebook: notebook.id, next: null };
+  else closeFile(desk, notebook);
+}
+
+function closeFile(desk: Workbench, notebook: Notebook): void {
+  if (notebook.status.dirty) desk.overlay = { kind: "close", notebook: notebook.id };
   else void desk.close(notebook, false);
+}
+
+/** Leaves a sandbox where cells run, for another one or because the notebook is closed. */
+export async function leave(
+  desk: Workbench,
+  notebook: Notebook,
+  next: SandboxChoice | null,
+  keep: boolean,
+): Promise<void> {
+  const sandbox = notebook.status.sandbox;
+  if (keep && sandbox !== null && !(await desk.ask({ type: "keep_sandbox", sandbox, keep: true }))) return;
+  if (next) await moveTo(desk, notebook, next);
+  else closeFile(desk, notebook);
 }
 
 /** What the notebook's view listens for: a cell to show, and a line to put the caret in. */

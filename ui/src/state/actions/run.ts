@@ -1,6 +1,6 @@
 // Running, stopping, restarting.
 
-import { OwnerError, type CellSelection, type SandboxChoice } from "../../platform";
+import { OwnerError, type CellSelection, type SandboxChoice, type SandboxView } from "../../platform";
 import type { Notebook } from "../notebook.svelte";
 import type { Workbench } from "../workbench.svelte";
 import { insertAt } from "./cells";
@@ -94,7 +94,25 @@ export async function restartNow(desk: Workbench, notebook: Notebook, all: boole
   await desk.ask({ type: "restart", document: notebook.id, run_all: all });
 }
 
+/** The sandbox that ends when the notebook leaves it, while cells of the notebook run or wait there. */
+export function endsWhileRunning(desk: Workbench, notebook: Notebook): SandboxView | null {
+  const { running, waiting } = notebook.queue;
+  if (running === null && waiting.length === 0) return null;
+  const sandbox = desk.workspace?.sandboxes.find((candidate) => candidate.id === notebook.status.sandbox);
+  if (!sandbox?.owned || sandbox.kept || sandbox.documents.some((id) => id !== notebook.id)) return null;
+  return sandbox;
+}
+
+/** Answers whether the notebook runs there now. Where cells would be stopped by it, the person is asked first. */
 export async function chooseSandbox(desk: Workbench, notebook: Notebook, choice: SandboxChoice): Promise<boolean> {
+  if (endsWhileRunning(desk, notebook)) {
+    desk.overlay = { kind: "leave", notebook: notebook.id, next: choice };
+    return false;
+  }
+  return moveTo(desk, notebook, choice);
+}
+
+export async function moveTo(desk: Workbench, notebook: Notebook, choice: SandboxChoice): Promise<boolean> {
   const answer = await desk.ask({ type: "choose_sandbox", document: notebook.id, choice });
   return answer !== null;
 }
