@@ -141,6 +141,21 @@ describe("after a gap", () => {
     if (!typed) throw new Error("nothing to send");
     expect(sources.settled(sources.resume(typed, "ab", 2))).toBe(true);
   });
+
+  it("leaves in place what others typed meanwhile", () => {
+    const typed = insert(sources.sourceOf("one two", 1), 7, "!");
+    const resumed = sources.resume(typed, "zero one two", 4);
+    expect(resumed.text).toBe("zero one two!");
+    expect(sources.take(resumed)?.edits).toEqual([{ from: 12, to: 12, insert: "!" }]);
+  });
+
+  it("sends only the rest, where what was on its way had arrived", () => {
+    const first = sources.take(insert(sources.sourceOf("a", 1), 1, "b"))?.source;
+    if (!first) throw new Error("nothing to send");
+    const resumed = sources.resume(insert(first, 2, "c"), "ab", 2);
+    expect(resumed.text).toBe("abc");
+    expect(sources.take(resumed)?.edits).toEqual([{ from: 2, to: 2, insert: "c" }]);
+  });
 });
 
 describe("the difference of two texts", () => {

@@ -60,6 +60,8 @@ export class Cell {
   active = $state(false);
   editing = $state(false);
   lineNumbers: boolean | null = $state(null);
+  /** False while the owner is out of reach: what runs may have ended meanwhile. */
+  signal = $state(true);
 
   mirror: SourceMirror | null = null;
   #whenSettled: (() => void)[] = [];
@@ -86,7 +88,8 @@ export class Cell {
   }
 
   get look(): CellLook {
-    return lookOf(this.run, this.executionCount, this.edited, this.outputs.length > 0);
+    const look = lookOf(this.run, this.executionCount, this.edited, this.outputs.length > 0);
+    return !this.signal && (look === "running" || look === "input") ? "nosignal" : look;
   }
 
   #take(view: CellView): void {
@@ -106,6 +109,11 @@ export class Cell {
     const shown = sources.difference(before, this.text);
     if (shown) this.mirror?.apply(sources.changesOf([shown], before.length));
     this.outputs = reconcile(this.outputs, view.outputs);
+  }
+
+  /** Whether this is the cell, in an owner that started again, on which `before` was edited. */
+  continues(before: Cell): boolean {
+    return this.kind === before.kind && sources.continues(before.source, this.text);
   }
 
   edit(changes: ChangeSet): void {

@@ -43,7 +43,7 @@ export type Effect =
 export class Gap extends Error {}
 
 export class Notebook {
-  readonly id: string;
+  id = $state("");
   status: DocumentStatus = $state.raw() as DocumentStatus;
   cells: readonly Cell[] = $state.raw([]);
   queue: QueueView = $state.raw(EMPTY_QUEUE);
@@ -62,6 +62,7 @@ export class Notebook {
   #selected: ReadonlySet<Cell> = new Set();
   #anchor: Cell | null = null;
   #sequence = 0;
+  #moved = false;
 
   constructor(id: string, status: DocumentStatus) {
     this.id = id;
@@ -78,7 +79,26 @@ export class Notebook {
 
   // ------------------------------------------------------------------ what the owner says
 
-  load(snapshot: DocumentSnapshot): void {
+  /** The owner started again and calls this document by another name. Its cells are told apart by their text then. */
+  moveTo(id: string): void {
+    this.id = id;
+    this.#moved = true;
+  }
+
+  /** Whether something typed here has not arrived at the owner. */
+  get unsettled(): boolean {
+    return this.cells.some((cell) => !cell.synced);
+  }
+
+  setSignal(on: boolean): void {
+    for (const cell of this.cells) cell.signal = on;
+  }
+
+  /** Takes in the document as it is. Answers the cells whose last edits have no place in it any more. */
+  load(snapshot: DocumentSnapshot): Cell[] {
+    const before = this.#moved ? this.cells : [];
+    if (this.#moved) this.#byKey.clear();
+    this.#moved = false;
     this.#sequence = snapshot.sequence;
     this.status = snapshot.status;
     this.queue = snapshot.queue;
@@ -88,7 +108,18 @@ export class Notebook {
     this.cells = snapshot.cells.map((view) => this.#adopt(view));
     this.loaded = true;
     this.changes += 1;
-    this.#repairSelection(0);
+    const at = this.active ? before.indexOf(this.active) : 0;
+    this.#repairSelection(Math.max(0, at));
+    return before.filter((cell, index) => !cell.synced && !this.#carry(cell, index));
+  }
+
+  /** Puts what was typed in a cell of before on top of the same cell of now. */
+  #carry(before: Cell, index: number): boolean {
+    const here = this.cells[index];
+    const same = here?.continues(before) ? [here] : this.cells.filter((cell) => cell.continues(before));
+    if (same.length !== 1) return false;
+    same[0]?.replace(before.text);
+    return true;
   }
 
   apply(batch: PatchBatch, self: string): Effect[] {

@@ -11,7 +11,9 @@ import type { SourceEdit } from "../platform";
 export interface Source {
   /** What this page shows. */
   readonly text: string;
-  /** The owner's revision that `text` without `sent` and `unsent` has. */
+  /** What the owner has: `text` without `sent` and `unsent`. */
+  readonly base: string;
+  /** The owner's revision of `base`. */
   readonly revision: number;
   /** On its way to the owner. */
   readonly sent: ChangeSet | null;
@@ -19,7 +21,13 @@ export interface Source {
   readonly unsent: ChangeSet | null;
 }
 
-export const sourceOf = (text: string, revision: number): Source => ({ text, revision, sent: null, unsent: null });
+export const sourceOf = (text: string, revision: number): Source => ({
+  text,
+  base: text,
+  revision,
+  sent: null,
+  unsent: null,
+});
 
 /** Whether the owner has everything. */
 export const settled = (source: Source): boolean => source.sent === null && source.unsent === null;
@@ -66,7 +74,15 @@ export function take(source: Source): { readonly source: Source; readonly edits:
   return { source: { ...source, sent, unsent: null }, edits };
 }
 
-export const acknowledge = (source: Source, revision: number): Source => ({ ...source, revision, sent: null });
+const applied = (text: string, changes: ChangeSet | null): string =>
+  changes ? applyEdits(text, editsOf(changes)) : text;
+
+export const acknowledge = (source: Source, revision: number): Source => ({
+  ...source,
+  base: applied(source.base, source.sent),
+  revision,
+  sent: null,
+});
 
 /** The length of the text that the owner's next edit means. */
 const ownerLength = (source: Source): number => source.sent?.length ?? source.unsent?.length ?? source.text.length;
@@ -89,7 +105,8 @@ export function receive(
     changes = changes.map(unsent, true);
     unsent = rebased;
   }
-  return { source: { text: applyEdits(source.text, editsOf(changes)), revision, sent, unsent }, changes };
+  const base = applyEdits(source.base, edits);
+  return { source: { text: applyEdits(source.text, editsOf(changes)), base, revision, sent, unsent }, changes };
 }
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
@@ -108,10 +125,21 @@ export function difference(from: string, to: string): SourceEdit | null {
   return { from: start, to: from.length - end, insert: to.slice(start, to.length - end) };
 }
 
-/** After a gap: the owner's text is the base again, and what this page had not got through is put on top as one edit. */
+/** Whether an owner's text is the one that this page's edits go on top of: before what was on its way, or after it. */
+export const continues = (source: Source, text: string): boolean =>
+  text === source.base || text === applied(source.base, source.sent);
+
+/**
+ * After a gap: the owner's text is the base again, and what this page had not got through is put on top. What was on its way
+ * may have arrived; then only the rest is left.
+ */
 export function resume(source: Source, text: string, revision: number): Source {
-  if (settled(source)) return sourceOf(text, revision);
-  const own = difference(text, source.text);
+  if (settled(source) || text === source.text) return sourceOf(text, revision);
+  const { sent, unsent } = source;
+  if (sent && text === applied(source.base, sent)) return { ...source, base: text, revision, sent: null };
+  const own = sent && unsent ? sent.compose(unsent) : (sent ?? unsent);
   if (!own) return sourceOf(text, revision);
-  return { text: source.text, revision, sent: null, unsent: changesOf([own], text.length) };
+  const theirs = difference(source.base, text);
+  const rebased = theirs ? own.map(changesOf([theirs], source.base.length)) : own;
+  return { text: applied(text, rebased), base: text, revision, sent: null, unsent: rebased };
 }

@@ -5,6 +5,8 @@ import {
   OwnerError,
   type Answer,
   type Command,
+  type DocumentSnapshot,
+  type DocumentStatus,
   type Link,
   type LogLine,
   type Platform,
@@ -49,6 +51,8 @@ export class Workbench {
   readonly find = new Find();
 
   link: Link = $state.raw({ state: "connecting", attempt: 0 });
+  /** Since when the owner is out of reach, in milliseconds since 1970; null while it answers. */
+  lostSince: number | null = $state(null);
   workspace: WorkspaceView | null = $state.raw(null);
   notebooks: readonly Notebook[] = $state.raw([]);
   tab: Tab = $state("start");
@@ -119,6 +123,9 @@ export class Workbench {
   #linked(link: Link): void {
     const before = this.link.state;
     this.link = link;
+    if (before === "up" && link.state !== "up") this.lostSince = Date.now();
+    else if (link.state === "up") this.lostSince = null;
+    for (const notebook of this.notebooks) notebook.setSignal(this.lostSince === null);
     if (link.state !== "up") return;
     if (before === "lost" || this.#opened) this.announcer.say("Connected again.");
     void this.#greet();
@@ -129,12 +136,11 @@ export class Workbench {
     if (workspace) this.workspace = workspace.workspace;
     if (this.#wantsLogs) void this.watchLogs();
     // A notebook that is opened meanwhile may not be in the list, and is not gone because of that.
-    const before = new Set(this.notebooks.map((notebook) => notebook.id));
+    const before = this.notebooks;
     const open = await this.ask({ type: "list_documents" });
     if (!open) return;
+    await this.#findAgain(before, open.documents);
     for (const [id, status] of open.documents) this.#adopt(id, status);
-    const alive = new Set(open.documents.map(([id]) => id));
-    for (const id of before) if (!alive.has(id)) this.#forget(id);
     for (const notebook of this.notebooks) void this.subscribe(notebook);
     if (!this.#opened) {
       this.#opened = true;
@@ -145,10 +151,39 @@ export class Workbench {
     }
   }
 
+  /** An owner that started again gives documents other ids: what this page shows is the same file. */
+  async #findAgain(before: readonly Notebook[], open: readonly (readonly [string, DocumentStatus])[]): Promise<void> {
+    const alive = new Set(open.map(([id]) => id));
+    for (const notebook of before) {
+      if (alive.has(notebook.id)) continue;
+      const { path, title } = notebook.status;
+      const again = open.find(([id, it]) => it.path === path && it.title === title && !this.#byId(id))?.[0];
+      const id = again ?? (path === null ? null : (await this.ask({ type: "open_document", path }))?.document);
+      if (id == null || this.#byId(id)) {
+        this.#forget(notebook.id);
+        continue;
+      }
+      const shown = this.tab === notebook.id;
+      notebook.moveTo(id);
+      if (shown) this.tab = id;
+    }
+  }
+
+  #load(snapshot: DocumentSnapshot): void {
+    const left = this.#byId(snapshot.document)?.load(snapshot) ?? [];
+    for (const cell of left) {
+      this.toasts.show("What was typed last in a cell did not arrive, and the cell is another one now.", {
+        level: "error",
+        hint: "Copy the text to put it where it belongs.",
+        actions: [{ label: "Copy the text", run: () => void navigator.clipboard?.writeText(cell.text) }],
+      });
+    }
+  }
+
   #pushed(push: Push): void {
     switch (push.type) {
       case "snapshot":
-        this.#byId(push.snapshot.document)?.load(push.snapshot);
+        this.#load(push.snapshot);
         this.#conversation.acknowledge(push.snapshot.document, push.snapshot.sequence);
         this.#byId(push.snapshot.document)?.cells.forEach((cell) => {
           const notebook = this.#byId(push.snapshot.document);
