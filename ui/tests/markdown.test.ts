@@ -78,6 +78,25 @@ describe("Markdown", () => {
     expect(holder.querySelectorAll(".eq")).toHaveLength(2);
   });
 
+  it.each([
+    ["in a line", "The matrix $A=\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}$ is regular."],
+    ["of `Math(…)`", "$\\displaystyle \\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}$"],
+    ["between two dollars in a line", "The matrix $$\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}$$ is regular."],
+    ["right under a line of text", "The matrix\n\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}\nis regular."],
+  ])("draws an environment %s", async (_name, source) => {
+    const holder = await finished(source);
+    expect(holder.querySelectorAll("math")).toHaveLength(1);
+    expect(holder.querySelectorAll("mtr")).toHaveLength(2);
+    const around = holder.cloneNode(true) as HTMLElement;
+    for (const math of around.querySelectorAll("math")) math.remove();
+    expect(around.textContent).not.toMatch(/begin|\$/);
+  });
+
+  it("does not cut a line where a formula only begins", async () => {
+    const holder = await finished("a \\begin{b c\nand\n$$ d");
+    expect(holder.querySelectorAll("p")).toHaveLength(1);
+  });
+
   it("leaves money alone", async () => {
     const holder = await finished("It costs $5 and then $6, not $7.");
     expect(holder.querySelector("math")).toBeNull();

@@ -24,7 +24,7 @@ const RULES: readonly Rule[] = [
   {
     name: "mathBlock",
     level: "block",
-    start: /\$\$|\\\[/,
+    start: /\n(?= {0,3}(?:\$\$|\\\[))/g,
     rule: /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\]) *(?:\n|$)/,
     display: true,
     tex: captured,
@@ -32,7 +32,7 @@ const RULES: readonly Rule[] = [
   {
     name: "mathEnvironment",
     level: "block",
-    start: /\\begin\{/,
+    start: /\n(?= {0,3}\\begin\{)/g,
     rule: /^ {0,3}\\begin\{([a-zA-Z]+\*?)\}[\s\S]+?\\end\{\1\} *(?:\n|$)/,
     display: true,
     tex: (match) => match[0],
@@ -61,13 +61,21 @@ const placeholder = (tex: string, display: boolean): string => {
   return `<${tag} data-math="${display ? "display" : "inline"}">${escapeHtml(tex)}</${tag}>`;
 };
 
+/** Where a block formula ends the paragraph before it: at the start of a line, and only if it is one. */
+function blockStart(text: string, { start, rule }: Rule): number | undefined {
+  for (const { index } of text.matchAll(start)) if (rule.test(text.slice(index + 1))) return index + 1;
+  return undefined;
+}
+
+function inlineStart(text: string, { start }: Rule): number | undefined {
+  const at = text.search(start);
+  return at < 0 ? undefined : at;
+}
+
 export const mathExtensions: TokenizerAndRendererExtension[] = RULES.map((rule) => ({
   name: rule.name,
   level: rule.level,
-  start: (text: string) => {
-    const at = text.search(rule.start);
-    return at < 0 ? undefined : at;
-  },
+  start: (text: string) => (rule.level === "block" ? blockStart(text, rule) : inlineStart(text, rule)),
   tokenizer: (text: string): MathToken | undefined => {
     const match = rule.rule.exec(text);
     return match ? { type: rule.name, raw: match[0], tex: rule.tex(match).trim() } : undefined;
