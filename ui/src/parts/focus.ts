@@ -44,3 +44,22 @@ export const trapFocus: Action<HTMLElement, { onclose: () => void }> = (node, op
     },
   };
 };
+
+/** Keys go on working when something that had the focus goes away: the notebook's cell gets it. */
+export function handFocusBack(node: HTMLElement): () => void {
+  let inside = node.contains(document.activeElement);
+  const seen = (event: FocusEvent): void => {
+    inside = event.target instanceof Node && node.contains(event.target);
+  };
+  document.addEventListener("focusin", seen);
+  return () => {
+    document.removeEventListener("focusin", seen);
+    if (!inside) return;
+    queueMicrotask(() => {
+      if (document.activeElement !== null && document.activeElement !== document.body) return;
+      const cell = document.querySelector<HTMLElement>('.cell[tabindex="0"]');
+      const editor = cell?.classList.contains("is-edit") ? cell.querySelector<HTMLElement>(".cm-content") : null;
+      (editor ?? cell)?.focus({ preventScroll: true });
+    });
+  };
+}
