@@ -242,7 +242,7 @@ export class Workbench {
         this.showToast(effect.toast);
         break;
       case "ended":
-        this.announcer.say(`${spokenCell(effect.cell)}.`);
+        this.announcer.say(`${spokenCell(effect.cell, notebook.indexOf(effect.cell) + 1)}.`);
         break;
       case "next_input": {
         const cell = notebook.cell(effect.cell);

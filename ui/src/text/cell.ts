@@ -18,11 +18,16 @@ const SPOKEN: Record<CellLook, string> = {
 
 const KINDS = { code: "Code cell", markdown: "Text cell", raw: "Raw cell", broken: "Unreadable cell" } as const;
 
-/** "Code cell 9, failed, 0.04 seconds". */
-export function spokenCell(cell: Cell): string {
-  const kind = KINDS[cell.kind];
+/** "Code cell 9, failed, 0.04 seconds": a cell is called by its place in the notebook, here and in every message. */
+export function spokenCell(cell: Cell, position: number): string {
+  const kind = `${KINDS[cell.kind]} ${position}`;
   if (cell.kind !== "code") return kind;
-  const number = cell.executionCount === null ? "" : ` ${cell.executionCount}`;
   const took = cell.run.duration_ms === null ? "" : `, ${spokenDuration(cell.run.duration_ms)}`;
-  return `${kind}${number}, ${SPOKEN[cell.look]}${took}`;
+  return `${kind}, ${SPOKEN[cell.look]}${took}`;
+}
+
+/** What became of a cell that holds the queue. */
+export function heldWord(cell: Cell): string {
+  if (cell.run.state === "stopped") return "was stopped";
+  return cell.run.state === "timed_out" ? "timed out" : "failed";
 }
