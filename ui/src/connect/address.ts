@@ -25,3 +25,6 @@ export function hostOf(text: string): string {
     return "the server";
   }
 }
+
+/** Whether there is room for a token in an address: it has a query, a fragment, a user, or words beside it. */
+export const mayHoldSecret = (text: string): boolean => /[?#@=\s]/.test(text.trim()) || /\/proxy\//i.test(text);

@@ -1,0 +1,98 @@
+// A token never stands readable in the dialog that adds a server.
+import { screen } from "@testing-library/svelte";
+import { describe, expect, it } from "vitest";
+
+import { mayHoldSecret } from "../src/connect/address";
+import { FixtureOwner, workspaceView } from "./fixture/owner";
+import { openPage, settle, type OpenPage } from "./page";
+
+async function dialog(): Promise<OpenPage> {
+  const owner = new FixtureOwner(workspaceView());
+  owner.answers = (command) =>
+    command.type === "read_pasted"
+      ? {
+          type: "recognised",
+          recognised: {
+            pasted: "p1",
+            kind: "jupyter",
+            title: "Jupyter server",
+            display_text: "http://h:8888/lab?token=***",
+            display_url: "http://h:8888/",
+            facts: [],
+            gets: [],
+            notebook: null,
+            complete: true,
+            has_secret: true,
+          },
+        }
+      : command.type === "connect"
+        ? { code: "unreachable", message: "No answer.", hint: "Start it.", retry: true }
+        : undefined;
+  const page = await openPage(owner);
+  page.desk.overlay = { kind: "connect", connection: null };
+  await settle();
+  return page;
+}
+
+/** Everything that can be read in the page, the values of fields too. */
+const readable = (): string =>
+  document.body.innerHTML + [...document.querySelectorAll("input")].map((input) => input.value).join(" ");
+
+describe("an address with a token", () => {
+  it("is taken out of the field when it is pasted, and used", async () => {
+    const page = await dialog();
+    await page.user.click(screen.getByRole("textbox", { name: "Address" }));
+    await page.user.paste("http://h:8888/lab?token=s3cret");
+    await settle();
+    expect(readable()).not.toContain("s3cret");
+    expect(readable()).toContain("http://h:8888/");
+    await page.user.click(screen.getByRole("button", { name: "Check" }));
+    await settle();
+    expect(page.sent("connect")).toMatchObject([{ pasted: "p1", address: null }]);
+    expect(readable()).not.toContain("s3cret");
+  });
+
+  it("is taken out of the field when it was typed, and checked at once", async () => {
+    const page = await dialog();
+    await page.user.type(screen.getByRole("textbox", { name: "Address" }), "http://h:8888/?token=s3cret{Enter}");
+    await settle();
+    expect(readable()).not.toContain("s3cret");
+    expect(page.sent("connect")).toMatchObject([{ pasted: "p1", address: null }]);
+  });
+
+  it("is forgotten when the dialog is closed, and by choice", async () => {
+    const page = await dialog();
+    await page.user.click(screen.getByRole("textbox", { name: "Address" }));
+    await page.user.paste("http://h:8888/lab?token=s3cret");
+    await settle();
+    await page.user.click(screen.getByRole("button", { name: "Another address" }));
+    await settle();
+    expect(page.sent("dismiss_pasted")).toMatchObject([{ pasted: "p1" }]);
+    expect(screen.getByRole<HTMLInputElement>("textbox", { name: "Address" }).value).toBe("");
+  });
+});
+
+it("an address without one is used as it is", async () => {
+  const page = await dialog();
+  await page.user.type(screen.getByRole("textbox", { name: "Address" }), "http://h:8888/{Enter}");
+  await settle();
+  expect(page.sent("read_pasted")).toEqual([]);
+  expect(page.sent("connect")).toMatchObject([{ pasted: null, address: "http://h:8888/" }]);
+});
+
+it("a typed token is masked, and nothing shows it", async () => {
+  await dialog();
+  expect(screen.getByLabelText<HTMLInputElement>("Token").type).toBe("password");
+  expect(screen.queryByRole("button", { name: /Show/ })).toBeNull();
+});
+
+it.each([
+  ["http://h:8888/?token=x", true],
+  ["http://user:pw@h/", true],
+  ["jupyter lab http://h/ token", true],
+  ["https://kkb-production.jupyter-proxy.kaggle.net/k/1/eyJ/proxy/api", true],
+  ["http://h:8888/lab", false],
+  ["localhost", false],
+])("%s may hold a token: %s", (text, may) => {
+  expect(mayHoldSecret(text)).toBe(may);
+});
