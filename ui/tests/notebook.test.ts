@@ -182,3 +182,41 @@ describe("what a cell's gutter says", () => {
     expect(lookOf(run, count, edited, outputs)).toBe(look);
   });
 });
+
+describe("a cell whose text is another than the one that ran", () => {
+  function ran(): Notebook {
+    sequence = 5;
+    const notebook = open(1);
+    apply(notebook, { type: "run", cell: "k0", run: idleRun({ state: "done", ran_revision: 0 }) });
+    return notebook;
+  }
+  const typed = (notebook: Notebook, revision: number, from: number, to: number, insert: string): void => {
+    apply(notebook, { type: "source_edited", cell: "k0", revision, author: "other", edits: [{ from, to, insert }] });
+  };
+
+  it("is edited, until the text is what ran again", () => {
+    const notebook = ran();
+    const [cell] = notebook.cells;
+    expect(cell?.look).toBe("done");
+    typed(notebook, 1, 2, 2, "!");
+    expect(cell?.look).toBe("edited");
+    typed(notebook, 2, 2, 3, "");
+    expect(cell?.look).toBe("done");
+  });
+
+  it("is edited as soon as somebody types here, before the owner knows", () => {
+    const [cell] = ran().cells;
+    cell?.replace("x0!");
+    expect(cell?.look).toBe("edited");
+    cell?.replace("x0");
+    expect(cell?.look).toBe("done");
+  });
+
+  it("is edited by its revision, where this page never saw what ran", () => {
+    sequence = 5;
+    const notebook = open(1);
+    typed(notebook, 1, 2, 2, "!");
+    apply(notebook, { type: "run", cell: "k0", run: idleRun({ state: "done", ran_revision: 0 }) });
+    expect(notebook.cells[0]?.look).toBe("edited");
+  });
+});

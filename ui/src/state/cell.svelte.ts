@@ -43,7 +43,7 @@ export class Cell {
   executionCount: number | null = $state(null);
   sourceHidden = $state(false);
   outputsHidden = $state(false);
-  run: RunView = $state.raw({
+  #run: RunView = $state.raw({
     state: "new",
     place: null,
     started_at: null,
@@ -52,6 +52,8 @@ export class Cell {
     exit_code: null,
     author: null,
   });
+  /** The text that ran, where this page saw it. */
+  #ran: { readonly revision: number; readonly text: string } | null = $state.raw(null);
   outputs: readonly Output[] = $state.raw([]);
   attachments: CellView["attachments"] = $state.raw([]);
   source: sources.Source = $state.raw(sources.sourceOf("", 0));
@@ -82,9 +84,25 @@ export class Cell {
     return sources.settled(this.source);
   }
 
+  get run(): RunView {
+    return this.#run;
+  }
+
+  set run(run: RunView) {
+    this.#run = run;
+    this.#remember();
+  }
+
+  #remember(): void {
+    const { revision, base } = this.source;
+    if (this.#run.ran_revision === revision) this.#ran = { revision, text: base };
+  }
+
+  /** Whether the text is not the one that ran: what was typed and taken back makes no difference. */
   get edited(): boolean {
     const ran = this.run.ran_revision;
-    return ran !== null && (ran !== this.source.revision || !this.synced);
+    if (ran === null) return false;
+    return this.#ran?.revision === ran ? this.text !== this.#ran.text : ran !== this.source.revision || !this.synced;
   }
 
   get look(): CellLook {
@@ -106,6 +124,7 @@ export class Cell {
     this.#take(view);
     const before = this.text;
     this.source = sources.resume(this.source, view.source, view.revision);
+    this.#remember();
     const shown = sources.difference(before, this.text);
     if (shown) this.mirror?.apply(sources.changesOf([shown], before.length));
     this.outputs = reconcile(this.outputs, view.outputs);
