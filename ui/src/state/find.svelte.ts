@@ -41,6 +41,43 @@ export function hitsIn(cell: Pick<Cell, "key" | "kind" | "text">, pattern: RegEx
   return hits;
 }
 
+/** Bytes of a line that the owner gives before a match, or up to three more, so that no character is cut. */
+const AROUND = 80;
+
+/** Where in its excerpt a match may begin. */
+function placesInExcerpt({ excerpt, column }: Pick<OutputMatch, "excerpt" | "column">): number[] {
+  const bytes = (end: number): number => new TextEncoder().encode(excerpt.slice(0, end)).length;
+  if (column <= excerpt.length && bytes(column) <= AROUND) return [column];
+  return Array.from(excerpt, (_, at) => at).filter((at) => bytes(at) >= AROUND && bytes(at) <= AROUND + 3);
+}
+
+/** Whether a match of the owner's, who looks for plain text, is one of the pattern too: a whole word, where that is wanted. */
+export function fits(match: Pick<OutputMatch, "excerpt" | "column">, pattern: RegExp): boolean {
+  const there = new RegExp(pattern.source, `${pattern.flags.replace("g", "")}y`);
+  return placesInExcerpt(match).some((place) => {
+    there.lastIndex = place;
+    return there.test(match.excerpt);
+  });
+}
+
+/** What is said when nothing was found: only what was looked at, and what was not. */
+export function nothingFound(
+  find: Pick<Find, "inCode" | "inText" | "inOutputs" | "selectedOnly" | "regex" | "outputsSearched">,
+): string {
+  const outputs = find.inOutputs && find.outputsSearched;
+  const places = [find.inCode ? "code" : "", find.inText ? "text" : "", outputs ? "outputs" : ""].filter(Boolean);
+  const last = places.pop();
+  if (last === undefined) return "Nothing is searched: code, text and outputs are switched off.";
+  const where = places.length > 0 ? `${places.join(", ")} or ${last}` : last;
+  const limited = find.selectedOnly ? " of the selected cells" : "";
+  const note = outputs
+    ? " Folded lines were searched too."
+    : find.inOutputs
+      ? ` Outputs are not searched ${find.regex ? "with a regular expression" : "in selected cells only"}.`
+      : "";
+  return `No match in ${where}${limited}.${note}`;
+}
+
 export class Find {
   open = $state(false);
   replacing = $state(false);
@@ -56,6 +93,10 @@ export class Find {
   hits: readonly Hit[] = $state.raw([]);
   more = $state(false);
   at = $state(-1);
+  /** Whether what is shown is not the answer to what is asked yet. */
+  searching = $state(false);
+  /** Outputs are the owner's to search, who knows plain text only. */
+  readonly outputsSearched: boolean = $derived(this.inOutputs && !this.selectedOnly && !this.regex);
 
   readonly pattern = $derived(
     patternOf(this.query, { caseSensitive: this.caseSensitive, wholeWord: this.wholeWord, regex: this.regex }),
