@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 
 import { keyCaps, keyText } from "../src/keys/caps";
 import { chordOf, PAIR_MS, Sequence } from "../src/keys/chords";
-import { COMMANDS } from "../src/keys/commands";
+import { COMMANDS, nextRegion } from "../src/keys/commands";
 import { Dispatcher, whereIs } from "../src/keys/dispatch";
 import type { Workbench } from "../src/state/workbench.svelte";
 
@@ -154,6 +154,25 @@ describe("a key press", () => {
   it("knows a dialog", () => {
     document.body.innerHTML = '<div aria-modal="true"><input id="i"></div>';
     expect(whereIs(document.getElementById("i"))).toBe("dialog");
+  });
+});
+
+describe("the next region", () => {
+  /** jsdom has no layout: everything that is connected counts as drawn. */
+  function regions(markup: string): string[] {
+    vi.spyOn(HTMLElement.prototype, "offsetParent", "get").mockReturnValue(document.body);
+    document.body.innerHTML = markup;
+    return ["", "", "", ""].map(() => {
+      nextRegion(1);
+      return document.activeElement?.closest<HTMLElement>("[data-region]")?.dataset.region ?? "none";
+    });
+  }
+
+  it("is reached though one before it has nothing to focus", () => {
+    const order = regions(
+      '<div data-region="toolbar"><button></button></div><div data-region="notebook"><div tabindex="0"></div></div><div data-region="status"></div>',
+    );
+    expect(order).toEqual(["toolbar", "notebook", "status", "toolbar"]);
   });
 });
 

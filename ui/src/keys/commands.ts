@@ -216,15 +216,21 @@ function readProgress(desk: Workbench): void {
   desk.announcer.say((tail.at(-1) ?? head.at(-1))?.text ?? "");
 }
 
-function nextRegion(by: 1 | -1): void {
-  const regions = [...document.querySelectorAll<HTMLElement>("[data-region]")].filter((r) => r.offsetParent !== null);
+/** Moves the focus to the next region that is drawn; one without controls takes it itself, so that none is a dead end. */
+export function nextRegion(by: 1 | -1): void {
+  const drawn = (element: HTMLElement): boolean => element.offsetParent !== null;
+  const regions = [...document.querySelectorAll<HTMLElement>("[data-region]")].filter(drawn);
   if (regions.length === 0) return;
   const at = regions.findIndex((region) => region.contains(document.activeElement));
-  const region = regions[(at + by + regions.length) % regions.length];
-  const inner = region?.querySelector<HTMLElement>(
-    '[tabindex="0"], button:not([disabled]):not([tabindex="-1"]), input',
-  );
-  (inner ?? region)?.focus();
+  const from = at < 0 && by < 0 ? 0 : at;
+  const region = regions[(from + by + regions.length) % regions.length];
+  if (!region) return;
+  const inside = [
+    ...region.querySelectorAll<HTMLElement>('[tabindex="0"], button:not([disabled]):not([tabindex="-1"]), input'),
+  ].filter(drawn);
+  const target = inside[0] ?? region;
+  if (target === region && !region.hasAttribute("tabindex")) region.tabIndex = -1;
+  target.focus();
 }
 
 export const COMMANDS: readonly CommandEntry[] = [...MOVE, ...CELLS, ...RUN, ...APP];
