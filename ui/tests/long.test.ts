@@ -1,0 +1,114 @@
+// What is too long to show at once can be looked at, searched and taken away in full.
+import { screen } from "@testing-library/svelte";
+import { describe, expect, it, vi } from "vitest";
+
+import type { OutputView, TextLine } from "../src/platform";
+import { longer, wholeText } from "../src/outputs/whole";
+import { cellView, documentStatus, FixtureOwner, workspaceView } from "./fixture/owner";
+import { rich, text } from "./fixture/scenes";
+import { openPage, settle, type OpenPage } from "./page";
+
+function pageOf(outputs: OutputView[]): Promise<OpenPage> {
+  return openPage(
+    new FixtureOwner(workspaceView(), [
+      { id: "d1", status: documentStatus(), cells: [cellView({ source: "x", outputs })] },
+    ]),
+  );
+}
+
+/** A line as the owner gives it: 10 characters, then pieces of 20. */
+const LINE = "0123456789".repeat(10);
+function piece(offset: number): TextLine {
+  const end = offset + (offset === 0 ? 10 : 20);
+  const hidden = Math.max(0, LINE.length - end);
+  return { text: LINE.slice(offset, end), hidden, next: hidden > 0 ? end : 0 };
+}
+
+function cutOutput(): OutputView {
+  const output = text("short");
+  if (output.body.type === "text")
+    output.body = { ...output.body, text: { head: [piece(0)], tail: [], total_lines: 1, total_bytes: 100 } };
+  return output;
+}
+
+describe("a line that was cut", () => {
+  it("grows by a piece at a time, until all of it is there", async () => {
+    const page = await pageOf([cutOutput()]);
+    page.owner.answers = (command) =>
+      command.type === "output_lines"
+        ? { type: "lines", slice: { from: 0, lines: [piece(command.offset)], total_lines: 1 } }
+        : undefined;
+    expect(page.root.textContent).toContain("1 line cut, 90 more characters");
+    await page.user.click(screen.getByRole("button", { name: "Show more" }));
+    await settle();
+    expect(page.sent("output_lines")).toMatchObject([{ from: 0, count: 1, offset: 10 }]);
+    expect(page.root.textContent).toContain("1 line cut, 70 more characters");
+    for (let i = 0; i < 4; i++) {
+      await page.user.click(screen.getByRole("button", { name: "Show more" }));
+      await settle(3);
+    }
+    expect(page.root.querySelector(".cell__out")?.textContent).toContain(LINE);
+    expect(screen.queryByRole("button", { name: "Show more" })).toBeNull();
+  });
+
+  it("is copied in full", async () => {
+    const page = await pageOf([cutOutput()]);
+    page.owner.answers = (command) =>
+      command.type === "output_lines"
+        ? { type: "lines", slice: { from: 0, lines: [piece(command.offset)], total_lines: 1 } }
+        : undefined;
+    const write = vi.spyOn(navigator.clipboard, "writeText").mockResolvedValue();
+    await page.user.click(screen.getByRole("button", { name: "Copy" }));
+    await settle();
+    expect(write).toHaveBeenCalledWith(LINE);
+  });
+
+  it("can be searched and saved", async () => {
+    await pageOf([cutOutput()]);
+    expect(screen.getByRole("button", { name: "Search inside" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Save as file" })).toBeTruthy();
+  });
+});
+
+describe("all of a text", () => {
+  const ask = (from: number, count: number, offset: number): Promise<TextLine[]> =>
+    Promise.resolve(offset > 0 ? [piece(offset)] : Array.from({ length: Math.min(count, 3 - from) }, () => piece(0)));
+
+  it("has every line in full", async () => {
+    expect(await wholeText(ask, 3)).toEqual([LINE, LINE, LINE]);
+  });
+
+  it("is nothing rather than a part, when the owner does not answer", async () => {
+    expect(
+      await wholeText((from, count, offset) => (offset > 10 ? Promise.resolve(null) : ask(from, count, offset)), 3),
+    ).toBeNull();
+  });
+
+  it("does not ask for ever", async () => {
+    const stuck: TextLine = { text: "", hidden: 5, next: 10 };
+    expect(await longer(() => Promise.resolve([stuck]), 0, piece(0))).toBeNull();
+  });
+});
+
+it("a long table shows 20 rows, and the others when asked", async () => {
+  const body = Array.from({ length: 100 }, (_, i) => `<tr><th>${i}</th><td>v${i}</td></tr>`).join("");
+  const html = `<table class="dataframe"><thead><tr><th></th><th>a</th></tr></thead><tbody>${body}</tbody></table><p>100 rows × 1 columns</p>`;
+  const page = await pageOf([rich("text/html", html)]);
+  const rows = (): number => page.root.querySelectorAll(".df tbody tr").length;
+  expect(rows()).toBe(20);
+  expect(page.root.textContent).toContain("20 of 100 rows, 1 column");
+  await page.user.click(screen.getByRole("button", { name: "Show 80 more rows" }));
+  await settle();
+  expect(rows()).toBe(100);
+  expect(page.root.textContent).toContain("100 rows, 1 column");
+  await page.user.click(screen.getByRole("button", { name: "Fold" }));
+  await settle();
+  expect(rows()).toBe(20);
+});
+
+it("a progress bar that wiped itself away leaves nothing to see", async () => {
+  const blank = text("");
+  if (blank.body.type === "text") blank.body = { ...blank.body, stream: "stderr" };
+  const page = await pageOf([blank]);
+  expect(page.root.querySelector(".out")).toBeNull();
+});
