@@ -211,9 +211,10 @@ fn text_that_code_puts_into_the_next_cell_is_in_the_file_and_not_run() {
 #[test]
 fn a_death_is_among_the_outputs_of_its_cell() {
     let home = Home::new();
+    // A kernel that is killed while it still sends loses that itself.
     home.write(
         "in.ipynb",
-        &notebook(&["print('before', flush=True)\nimport os; os.kill(os.getpid(), 9)", "2"]),
+        &notebook(&["print('before', flush=True)\nimport os, time; time.sleep(0.5); os.kill(os.getpid(), 9)", "2"]),
     );
     assert_eq!(home.run(&["run", "in.ipynb"]).status, 125);
     let cell = read(&home.path("in.out.ipynb"))["cells"][1].clone();
