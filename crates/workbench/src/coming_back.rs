@@ -22,6 +22,8 @@ impl Workbench {
     /// Joins the kernels on servers that an earlier owner left behind when it was killed, and writes off its kernels on
     /// this computer, which ended with it.
     pub(crate) async fn bring_back_sandboxes(&self) {
+        // Joined twice at once, one kernel would have two connections that push each other out.
+        let _one_at_a_time = self.0.coming_back.lock().await;
         let living = match self.0.disk.records.living_sandboxes() {
             Ok(living) => living,
             Err(error) => {

@@ -69,6 +69,8 @@ pub(crate) struct Inner {
     pub(crate) documents: Mutex<IndexMap<DocumentId, Arc<Document>>>,
     /// Two clients that open one file at once must get one document.
     pub(crate) opening: tokio::sync::Mutex<()>,
+    /// One look at what an earlier owner left behind at a time.
+    pub(crate) coming_back: tokio::sync::Mutex<()>,
     pub(crate) sandboxes: Mutex<IndexMap<SandboxId, Arc<LiveSandbox>>>,
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
     quit: CancellationToken,
@@ -108,6 +110,7 @@ impl Workbench {
             pasted: PastedTexts::default(),
             documents: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
+            coming_back: tokio::sync::Mutex::default(),
             sandboxes: Mutex::default(),
             mailboxes: Mutex::default(),
             quit: CancellationToken::new(),
