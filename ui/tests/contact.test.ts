@@ -13,8 +13,11 @@ function owner(): FixtureOwner {
   ]);
 }
 
-const again = (page: OpenPage): Promise<void> =>
-  vi.waitFor(() => expect(page.desk.link.state).toBe("up"), 3000).then(() => settle());
+async function again(page: OpenPage): Promise<void> {
+  page.owner.away = false;
+  await vi.waitFor(() => expect(page.desk.link.state).toBe("up"), 10_000);
+  await settle();
+}
 
 function type(page: OpenPage, index: number, text: string): void {
   const cell = page.notebook().cells[index];

@@ -249,7 +249,8 @@ describe("a cut from the owner", () => {
     expect(page.root.querySelector(".status")?.textContent).toContain("No contact");
     cell.replace("ab");
     page.desk.pump(page.notebook(), cell);
-    await vi.waitFor(() => expect(page.desk.link.state).toBe("up"), 2000);
+    page.owner.away = false;
+    await vi.waitFor(() => expect(page.desk.link.state).toBe("up"), 10_000);
     await settle();
     await vi.waitFor(() => expect(page.owner.documents[0]?.cells[0]?.source).toBe("ab"));
   });
