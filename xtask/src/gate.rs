@@ -151,7 +151,9 @@ impl Gate<'_> {
             command.args(["--run-ignored", "all"]);
         }
         self.enter(session, &mut command)?;
-        let file = self.repository.made("nextest")?.join(profile).join("junit.xml");
+        // nextest keeps its reports in the workspace, wherever the build folder is.
+        let reports = self.repository.root().join("target").join("nextest");
+        let file = reports.join(profile).join("junit.xml");
         counted(&mut command, &file)
     }
 
