@@ -214,7 +214,10 @@ fn a_death_is_among_the_outputs_of_its_cell() {
     // A kernel that is killed while it still sends loses that itself.
     home.write(
         "in.ipynb",
-        &notebook(&["print('before', flush=True)\nimport os, time; time.sleep(0.5); os.kill(os.getpid(), 9)", "2"]),
+        &notebook(&[
+            "print('before', flush=True)\nimport os, time; time.sleep(0.5); os.kill(os.getpid(), 9)",
+            "2",
+        ]),
     );
     assert_eq!(home.run(&["run", "in.ipynb"]).status, 125);
     let cell = read(&home.path("in.out.ipynb"))["cells"][1].clone();
