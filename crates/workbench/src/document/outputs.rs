@@ -288,7 +288,11 @@ fn content(media_type: &str, value: &MimeValue) -> Option<ResourceContent> {
         Payload::Binary(bytes) => bytes.into(),
         Payload::Json(text) => text.to_owned().into(),
     };
-    Some(ResourceContent { media_type: media_type.to_owned(), bytes, framed: view::is_framed(media_type) })
+    Some(ResourceContent {
+        media_type: media_type.to_owned(),
+        bytes,
+        framed: sandbook_protocol::is_framed(media_type),
+    })
 }
 
 impl Document {

@@ -2,7 +2,7 @@
 
 use sandbook_notebook::{Cell, MimeBundle, MimeValue, Output, Payload, RawJson, stream_text::StreamText};
 use sandbook_protocol::{
-    CellKind, ErrorView, OutputBody, OutputId, OutputView, Representation, StreamName, TextView,
+    CellKind, ErrorView, OutputBody, OutputId, OutputView, Representation, StreamName, TextView, is_framed,
 };
 use sandbook_sandbox::CodeError;
 
@@ -206,12 +206,6 @@ fn representation(
         height: number("height"),
         alt: own["alt"].as_str().map(|alt| shortened(alt, VALUE_LIMIT).to_owned()),
     }
-}
-
-/// Whether a form can run code.
-pub(crate) fn is_framed(media_type: &str) -> bool {
-    matches!(media_type, "text/html" | "image/svg+xml" | "application/javascript" | "text/javascript")
-        || media_type.starts_with("application/vnd.")
 }
 
 /// The richest forms first; what is not known comes behind plain text.
