@@ -1,6 +1,6 @@
 //! A client through real servers, over lines that break.
 
-#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are not seen as tests
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use sandbook_jupyter::{
     Activity, Channel, Content, Credential, End, Error, ExecuteRequest, ExecutionEnd, ExecutionEvent,
-    KernelClient, Link, Message, SessionId, SessionLog, WebSocket,
+    KernelClient, Link, Message, SessionEvent, SessionId, SessionLog, WebSocket,
 };
 use support::{
     PATIENCE, Seen, Server, collect, new_kernel,
@@ -134,7 +134,8 @@ async fn output_missed_while_the_line_was_cut_is_replayed_once_and_the_cell_ends
     tokio::time::sleep(Duration::from_secs(1)).await;
     proxy.set(Line::Cut);
     let reconnecting = link.wait_for(|link| matches!(link, Link::Reconnecting { .. }));
-    drop(tokio::time::timeout(PATIENCE, reconnecting).await.unwrap().unwrap());
+    let at_once = tokio::time::timeout(Duration::from_secs(1), reconnecting).await;
+    drop(at_once.expect("a cut line is told at once").unwrap());
     tokio::time::sleep(Duration::from_secs(1)).await;
     proxy.set(Line::Open);
     let seen = collect(execution).await;
@@ -174,6 +175,70 @@ async fn code_given_while_reconnecting_runs_when_the_line_is_back() {
     proxy.set(Line::Open);
     let seen = collect(execution).await;
     assert_eq!((seen.stdout.as_str(), seen.results.as_slice()), ("later\n", &["3".to_owned()][..]));
+}
+
+/// Longer than a silent line is told in where somebody waits (about 5 s), shorter than where nobody does (12 s).
+const SOON: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn a_line_that_goes_silent_while_code_runs_is_told_soon() {
+    let server = jupyter_server().await;
+    let proxy = Proxy::start(&server.url).await;
+    let kernel = new_kernel(&server.url).await;
+    let (client, _log) = connect(&proxy.url, &kernel).await;
+    let _running = client.execute(&ExecuteRequest::new("import time; time.sleep(60)")).unwrap();
+    let busy = async { client.activity().wait_for(|activity| *activity == Activity::Busy).await.map(drop) };
+    tokio::time::timeout(PATIENCE, busy).await.unwrap().unwrap();
+    proxy.set(Line::Stalled);
+    let mut link = client.link();
+    let told = link.wait_for(|link| matches!(link, Link::Reconnecting { .. }));
+    drop(tokio::time::timeout(SOON, told).await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn a_line_that_takes_code_and_brings_nothing_back_is_told_soon() {
+    let server = jupyter_server().await;
+    let proxy = Proxy::start(&server.url).await;
+    let kernel = new_kernel(&server.url).await;
+    let (client, _log) = connect(&proxy.url, &kernel).await;
+    proxy.set(Line::Stalled);
+    let _swallowed = client.execute(&ExecuteRequest::new("1")).unwrap();
+    let mut link = client.link();
+    let told = link.wait_for(|link| matches!(link, Link::Reconnecting { .. }));
+    drop(tokio::time::timeout(SOON, told).await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn a_kernel_that_computes_and_prints_nothing_is_not_taken_for_a_lost_line() {
+    let server = jupyter_server().await;
+    let kernel = new_kernel(&server.url).await;
+    let (client, mut log) = connect(&server.url, &kernel).await;
+    let seconds = if std::env::var_os("SANDBOOK_TEST_LONG").is_some() { 70 } else { 20 };
+    let code = format!("import time; time.sleep({seconds})");
+    let seen = collect(client.execute(&ExecuteRequest::new(code)).unwrap()).await;
+    assert_eq!(seen.end, Some(ExecutionEnd::Complete));
+    while let Ok(event) = log.try_recv() {
+        assert!(!matches!(event, SessionEvent::Link(Link::Reconnecting { .. })), "{event:?}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_is_slow_is_not_taken_for_one_that_is_gone() {
+    let server = jupyter_server().await;
+    let kernel = new_kernel(&server.url).await;
+    let (client, mut log) = connect(&server.url, &kernel).await;
+    let execution = client.execute(&ExecuteRequest::new("import time; time.sleep(12)")).unwrap();
+    for _ in 0..3 {
+        server.signal("STOP");
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        server.signal("CONT");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(collect(execution).await.end, Some(ExecutionEnd::Complete));
+    while let Ok(event) = log.try_recv() {
+        assert!(!matches!(event, SessionEvent::Link(Link::Reconnecting { .. })), "{event:?}");
+    }
 }
 
 #[tokio::test]

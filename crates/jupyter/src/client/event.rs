@@ -1,7 +1,8 @@
 //! What a client tells about executions and about the session.
 
 use crate::{
-    message::Message,
+    content::Content,
+    message::{Channel, Message},
     transport::{End, Link},
 };
 
@@ -90,6 +91,25 @@ impl Activity {
             "busy" => Some(Self::Busy),
             "restarting" | "autorestarting" => Some(Self::Restarting),
             "dead" => Some(Self::Dead),
+            _ => None,
+        }
+    }
+
+    /// What a message says the kernel is doing, if it does.
+    pub(crate) fn told_by(message: &Message) -> Option<Self> {
+        if message.channel != Channel::Iopub {
+            return None;
+        }
+        match message.msg_type() {
+            "status" => match message.content() {
+                Content::Status(state) => Self::from_state(&state),
+                _ => None,
+            },
+            // a kernel tells everybody that somebody shut it down
+            "shutdown_reply" => {
+                let restart = message.content.to_value().get("restart").and_then(serde_json::Value::as_bool);
+                Some(if restart == Some(true) { Self::Restarting } else { Self::Dead })
+            }
             _ => None,
         }
     }

@@ -237,7 +237,7 @@ impl Shared {
         let shut_down = message.msg_type() == "shutdown_reply";
         let by_server = message.parent_id().is_none();
         let of_code = message.parent.as_ref().is_none_or(|parent| parent.msg_type() == "execute_request");
-        let activity = router::activity(&message);
+        let activity = Activity::told_by(&message);
         // first, so that whoever sees an end sees the kernel idle
         if let Some(activity) = activity {
             self.note_activity(activity, of_code || shut_down);

@@ -10,10 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use tokio::sync::{mpsc, oneshot};
 
 use super::event::{Activity, ExecutionEnd, ExecutionEvent, Origin, SessionEvent};
-use crate::{
-    content::Content,
-    message::{Channel, Message},
-};
+use crate::message::{Channel, Message};
 
 /// How many ended executions are remembered, to know late messages.
 const REMEMBERED: usize = 1_000;
@@ -260,25 +257,6 @@ impl Running {
     }
 }
 
-/// What a message says the kernel is doing, if it does.
-pub(super) fn activity(message: &Message) -> Option<Activity> {
-    if message.channel != Channel::Iopub {
-        return None;
-    }
-    match message.msg_type() {
-        "status" => match message.content() {
-            Content::Status(state) => Activity::from_state(&state),
-            _ => None,
-        },
-        // a kernel tells everybody that somebody shut it down
-        "shutdown_reply" => {
-            let restart = message.content.to_value().get("restart").and_then(serde_json::Value::as_bool);
-            Some(if restart == Some(true) { Activity::Restarting } else { Activity::Dead })
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -310,7 +288,7 @@ mod tests {
 
         fn say(&mut self, channel: Channel, msg_type: &str, content: &serde_json::Value, parent: &Message) {
             let message = Message::new(channel, msg_type, &SessionId::random(), content).in_reply_to(parent);
-            let activity = activity(&message);
+            let activity = Activity::told_by(&message);
             self.router.message(message, activity);
         }
 

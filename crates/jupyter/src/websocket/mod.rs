@@ -182,7 +182,11 @@ impl Wire<'_> {
                     None => return "the server closed it".into(),
                 };
                 acknowledge.notify_one();
-                match framing::decode(payload, v1) {
+                let message = framing::decode(payload, v1);
+                if let Ok(message) = &message {
+                    doubt.heard(message);
+                }
+                match message {
                     Ok(message) if delivered.is_new(message.id()) => {
                         doubt::lock(&deliver)(Incoming::Message(message));
                     }
@@ -195,7 +199,10 @@ impl Wire<'_> {
             loop {
                 let sent = tokio::select! {
                     message = outgoing.recv(), if !doubt.is_open() => match message {
-                        Some(message) => sink.send(frame(&message, v1)).await,
+                        Some(message) => {
+                            doubt.sent();
+                            sink.send(frame(&message, v1)).await
+                        }
                         None => return None,
                     },
                     () = acknowledge.notified() => sink.send(Frame::Pong(Bytes::new())).await,
