@@ -94,6 +94,7 @@ fn stream(name: StreamName) -> &'static str {
     match name {
         StreamName::Stdout => "stdout",
         StreamName::Stderr => "stderr",
+        StreamName::Stdin => "stdin",
     }
 }
 

@@ -117,6 +117,8 @@ pub enum StreamName {
     Stdout,
     /// Standard error.
     Stderr,
+    /// What the code asked and a person answered; a password stands there as dots.
+    Stdin,
 }
 
 /// What an output holds.

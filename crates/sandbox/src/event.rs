@@ -32,6 +32,8 @@ pub enum StreamName {
     Stdout,
     /// Standard error.
     Stderr,
+    /// What the code asked and a person answered. No runtime sends it: whoever passes an answer on adds it.
+    Stdin,
 }
 
 /// One thing that an execution said.

@@ -59,6 +59,7 @@ impl LiveOutput {
                 name: match name {
                     StreamName::Stdout => "stdout".into(),
                     StreamName::Stderr => "stderr".into(),
+                    StreamName::Stdin => "stdin".into(),
                 },
                 text: sandbook_notebook::StreamText::Inline(text.text()),
             },

@@ -139,6 +139,72 @@ async fn input_is_asked_for_and_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_stays_with_its_question_in_every_page_and_in_the_file_and_a_password_does_not() {
+    let code =
+        "import getpass, time\nprint('hello', input('name? '))\ngetpass.getpass('key?')\ntime.sleep(1)";
+    let mut bench = Bench::with(&[code]).await;
+    bench.ask_run(CellSelection::All).await;
+    let answer = |value: &str| Command::AnswerInput {
+        document: bench.page.document.clone(),
+        value: Secret::new(value),
+    };
+    let (name, key) = (answer("Ada"), answer("hunter2"));
+    bench.page.until(|view| view.input.as_ref().is_some_and(|input| !input.password)).await;
+    bench.page.ask(name).await.unwrap();
+    bench.page.until(|view| view.input.as_ref().is_some_and(|input| input.password)).await;
+    bench.page.ask(key).await.unwrap();
+
+    let kept = "name? Ada\nhello Ada\nkey? ········\n";
+    let session = bench.workbench.connect(sandbook_protocol::ClientKind::Window);
+    let mut later = Page::join(session, bench.page.document.clone()).await;
+    later.until(|view| view.cells[0].outputs.len() == 3).await;
+    assert_eq!(later.cell(0).run.state, RunState::Running, "this page comes while the run goes on");
+    bench.page.until_ended(0).await;
+    for page in [&mut bench.page, &mut later] {
+        page.settle().await;
+        assert_eq!(page.text(0), kept);
+    }
+
+    let document = bench.page.document.clone();
+    let save = Command::Save { document, path: None, choice: sandbook_protocol::SaveChoice::Ask };
+    let Reply::Saved { path, .. } = bench.page.ask(save).await.unwrap() else { panic!() };
+    let file = std::fs::read_to_string(path).unwrap();
+    let notebook: serde_json::Value = serde_json::from_str(&file).unwrap();
+    let first = &notebook["cells"][0]["outputs"][0];
+    assert_eq!((&first["name"], &first["text"]), (&"stdin".into(), &"name? Ada\n".into()));
+    assert!(!file.contains("hunter2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_comes_back_from_the_log_of_a_killed_owner_and_no_password_is_on_the_disk() {
+    let home = Home::new();
+    let code = "import getpass\ninput('name? '), getpass.getpass('key? '), input('and? ')";
+    let path = home.notebook("run.ipynb", &[code]);
+    let workbench = home.open().await;
+    let mut page = Page::open(&workbench, &path).await;
+    let document = page.document.clone();
+    let settings = sandbook_protocol::Settings { autosave: false, ..sandbook_protocol::Settings::default() };
+    page.ask(Command::ChangeSettings { settings }).await.unwrap();
+    page.ask(Command::ChooseSandbox { document: document.clone(), choice: python() }).await.unwrap();
+    page.ask(Command::Run { document: document.clone(), selection: CellSelection::All }).await.unwrap();
+    for (prompt, value) in [("name? ", "Ada"), ("key? ", "hunter2")] {
+        page.until(|view| view.input.as_ref().is_some_and(|input| input.prompt == prompt)).await;
+        let answer = Command::AnswerInput { document: document.clone(), value: Secret::new(value) };
+        page.ask(answer).await.unwrap();
+    }
+    page.until(|view| view.input.as_ref().is_some_and(|input| input.prompt == "and? ")).await;
+
+    let killed = home.as_a_kill_would_leave_it();
+    for file in killed.files() {
+        let bytes = std::fs::read(&file).unwrap();
+        assert!(!bytes.windows(7).any(|part| part == b"hunter2"), "{}", file.display());
+    }
+    let restored = Page::open(&killed.open().await, &path).await;
+    assert_eq!(restored.text(0), "name? Ada\nkey? ········\n");
+    workbench.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_interrupt_stops_the_cell_and_keeps_what_it_said() {
     let mut bench = Bench::with(&["import time\nprint('before', flush=True)\ntime.sleep(600)", "1"]).await;
     bench.ask_run(CellSelection::All).await;

@@ -5,6 +5,7 @@
 //! is told. [`page`] holds what each page has and is owed.
 
 mod editing;
+mod input;
 mod journal;
 mod open;
 mod outputs;

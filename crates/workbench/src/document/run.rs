@@ -6,15 +6,16 @@
 use std::{sync::Arc, time::Duration};
 
 use sandbook_notebook::{CellKey, Operation};
-use sandbook_protocol::{CellSelection, ErrorCode, LogLevel, ProtocolError, RunState};
+use sandbook_protocol::{CellSelection, LogLevel, ProtocolError, RunState};
 use sandbook_sandbox::{End, Event, EventKind, ExecuteRequest, Execution, ExecutionId, SandboxError};
 use sandbook_store::{config::Rule, log::Refusal};
-use secrecy::SecretString;
+use tokio::sync::mpsc;
 use tracing::Instrument;
 use uuid::Uuid;
 
 use super::{
     Document,
+    input::InputDoor,
     queue::Entry,
     state::{inner, outer},
 };
@@ -73,24 +74,6 @@ impl Document {
                 state.queue_changed();
             }
         }
-    }
-
-    /// Answers what the code asks.
-    pub(crate) fn answer_input(&self, value: SecretString) -> Result<(), ProtocolError> {
-        let mut state = self.state();
-        let door = state.input_door.clone().filter(|_| state.input.is_some());
-        let sent = door.is_some_and(|door| door.send(value).is_ok());
-        if !sent {
-            return Err(ProtocolError::new(
-                ErrorCode::NotFound,
-                "Nothing waits for input. What was typed was not sent.",
-                "Run the cell again if it should ask.",
-            ));
-        }
-        state.close_input();
-        drop(state);
-        (self.surroundings.workspace_changed)();
-        Ok(())
     }
 
     /// Every cell up to and with the one that was running when the kernel died.
@@ -214,10 +197,11 @@ async fn drive(document: Arc<Document>, sandbox: Arc<LiveSandbox>, entry: Entry,
         Ok(running) => running,
         Err(error) => return end_run(&document, &sandbox, &key, &execution, failed_to_start(error)),
     };
-    document.state().input_door = Some(running.input());
+    let (door, mut answered) = InputDoor::new(running.input());
+    document.state().input_door = Some(door);
     let mut events = Vec::new();
     let mut ended = false;
-    while running.next_many(&mut events, MOST_EVENTS).await > 0 {
+    while next(&mut running, &mut answered, &mut events).await {
         let kept = keep(&mut log, &mut events);
         let end = document.take_events(&key, &execution, &events);
         events.clear();
@@ -234,6 +218,26 @@ async fn drive(document: Arc<Document>, sandbox: Arc<LiveSandbox>, entry: Entry,
         let error = SandboxError::Disconnected { detail: "the sandbox ended before the cell did".into() };
         end_run(&document, &sandbox, &key, &execution, failed_to_start(error));
     }
+}
+
+/// Waits for what happens next: a person answered the code, or the kernel said something. An answer stands before what
+/// the code did with it.
+async fn next(
+    running: &mut Execution,
+    answered: &mut mpsc::UnboundedReceiver<Event>,
+    events: &mut Vec<Event>,
+) -> bool {
+    tokio::select! {
+        biased;
+        Some(answer) = answered.recv() => events.push(answer),
+        count = running.next_many(events, MOST_EVENTS) => {
+            while let Ok(answer) = answered.try_recv() {
+                events.insert(0, answer);
+            }
+            return count > 0;
+        }
+    }
+    true
 }
 
 /// Writes events into the log. Those that are past a limit are dropped, but for a line that says so, once.

@@ -1,9 +1,7 @@
 //! A run as the document shows it: from its start to its end, event by event.
 
 use sandbook_notebook::{CellKey, CellKind, Operation};
-use sandbook_protocol::{
-    CellSelection, ErrorCode, InputRequest, LogLevel, Patch, ProtocolError, RunState, RunView, Toast,
-};
+use sandbook_protocol::{CellSelection, ErrorCode, LogLevel, Patch, ProtocolError, RunState, RunView, Toast};
 use sandbook_sandbox::{End, Event, EventKind, ExecutionId, Payload, SandboxError};
 
 use super::{
@@ -137,38 +135,6 @@ impl State {
         let Ok(metadata) = serde_json::value::RawValue::from_string("{}".into()) else { return };
         let kind = EventKind::Display { data, metadata: metadata.into(), display_id: None };
         self.output_event(key, &Event { at: event.at, late: event.late, kind });
-    }
-
-    fn open_input(&mut self, key: &CellKey, prompt: &str, password: bool, event: &Event) {
-        let input = InputRequest {
-            cell: outer(key),
-            prompt: prompt.to_owned(),
-            password,
-            asked_at: millis(event.at),
-        };
-        self.input = Some(input.clone());
-        self.push(&Patch::Input { input: Some(input) });
-        if let Some(run) = self.runs.get_mut(key) {
-            run.state = RunState::Input;
-        }
-        if let Some(sandbox) = &self.sandbox {
-            sandbox.waits_for_input(true);
-        }
-        self.show_run(key);
-    }
-
-    pub(super) fn close_input(&mut self) {
-        if let Some(input) = self.input.take() {
-            self.push(&Patch::Input { input: None });
-            let key = inner(&input.cell);
-            if let Some(run) = self.runs.get_mut(&key).filter(|run| run.state == RunState::Input) {
-                run.state = RunState::Running;
-                self.show_run(&key);
-            }
-        }
-        if let Some(sandbox) = &self.sandbox {
-            sandbox.waits_for_input(false);
-        }
     }
 
     fn finish_run(&mut self, key: &CellKey, event: &Event, end: &End) {

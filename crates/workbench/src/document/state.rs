@@ -8,10 +8,9 @@ use sandbook_protocol::{
     SourceEdit,
 };
 use sandbook_sandbox::ExecutionId;
-use secrecy::SecretString;
-use tokio::sync::mpsc;
 
 use super::{
+    input::InputDoor,
     journal::{Entry, JournalFile},
     page::Page,
     queue::RunQueue,
@@ -66,7 +65,7 @@ pub(crate) struct State {
     pub(super) live: HashMap<CellKey, Live>,
     pub(super) queue: RunQueue,
     pub(super) input: Option<InputRequest>,
-    pub(super) input_door: Option<mpsc::UnboundedSender<SecretString>>,
+    pub(super) input_door: Option<InputDoor>,
     pub(super) sandbox: Option<Arc<LiveSandbox>>,
     /// The cell that was running when the kernel died.
     pub(super) died_at: Option<CellKey>,

@@ -62,7 +62,11 @@ pub(crate) fn file_output(
 ) -> OutputView {
     let body = match output {
         Output::Stream { name, text } => OutputBody::Text {
-            stream: if name == "stderr" { StreamName::Stderr } else { StreamName::Stdout },
+            stream: match name.as_str() {
+                "stderr" => StreamName::Stderr,
+                "stdin" => StreamName::Stdin,
+                _ => StreamName::Stdout,
+            },
             text: text_view::view(&mut lines_of(text)).0,
         },
         Output::Display { data, metadata, .. } => rich(data, metadata, false, None, source, resources),
@@ -130,6 +134,7 @@ const fn stream(name: sandbook_sandbox::StreamName) -> StreamName {
     match name {
         sandbook_sandbox::StreamName::Stdout => StreamName::Stdout,
         sandbook_sandbox::StreamName::Stderr => StreamName::Stderr,
+        sandbook_sandbox::StreamName::Stdin => StreamName::Stdin,
     }
 }
 

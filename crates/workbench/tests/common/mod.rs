@@ -46,6 +46,34 @@ impl Home {
         path
     }
 
+    /// Every file in it.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.0.path().to_owned()];
+        let mut files = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                let kind = entry.file_type().unwrap();
+                if kind.is_dir() {
+                    folders.push(entry.path());
+                } else if kind.is_file() {
+                    files.push(entry.path());
+                }
+            }
+        }
+        files
+    }
+
+    /// Another home that holds what is on the disk at this moment, while this one's owner lives on.
+    pub fn as_a_kill_would_leave_it(&self) -> Self {
+        let copy = Self::new();
+        for file in self.files() {
+            let target = copy.0.path().join(file.strip_prefix(self.0.path()).unwrap());
+            std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+            std::fs::copy(file, target).unwrap();
+        }
+        copy
+    }
+
     pub async fn open(&self) -> Workbench {
         let options = WorkbenchOptions {
             folders: Folders::inside(&self.0.path().join("state")),
