@@ -20,7 +20,7 @@ use rand::Rng as _;
 use sandbook_client::{Owner, Place, Pushes};
 use sandbook_protocol::{
     CellKey, CellSelection, ClientKind, Command, DocumentId, DocumentSnapshot, OutputBody, Patch, Push,
-    Reply, SandboxChoice, SaveChoice, SourceEdit,
+    Reply, RunState, SandboxChoice, SaveChoice, SourceEdit,
 };
 use tempfile::TempDir;
 
@@ -38,9 +38,11 @@ impl Home {
         self.0.path().join("n.ipynb")
     }
 
-    fn write_notebook(&self) {
-        let cell = |source: &str| serde_json::json!({"cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [], "source": source});
-        let notebook = serde_json::json!({"cells": [cell(FLOOD), cell("")], "metadata": {}, "nbformat": 4, "nbformat_minor": 4});
+    fn write_notebook(&self, sources: &[&str]) {
+        let cell = |source: &&str| serde_json::json!({"cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [], "source": source});
+        let cells: Vec<_> = sources.iter().map(cell).collect();
+        let notebook =
+            serde_json::json!({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4});
         std::fs::write(self.notebook(), serde_json::to_vec_pretty(&notebook).unwrap()).unwrap();
     }
 
@@ -94,6 +96,13 @@ async fn open(owner: &Owner, path: &Path) -> DocumentId {
         Reply::Document { document, .. } => document,
         other => panic!("{other:?}"),
     }
+}
+
+async fn choose_python(owner: &Owner, document: &DocumentId) {
+    let python = std::env::var("SANDBOOK_TEST_PYTHON")
+        .expect("SANDBOOK_TEST_PYTHON names a Python with ipykernel; `cargo xtask test` sets it");
+    let choice = SandboxChoice::KernelHere { kernel: format!("python:{python}") };
+    owner.request(Command::ChooseSandbox { document: document.clone(), choice }).await.unwrap();
 }
 
 async fn snapshot(owner: &Owner, pushes: &mut Pushes, document: &DocumentId) -> DocumentSnapshot {
@@ -169,19 +178,16 @@ fn processes_of(folder: &Path) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_was_acknowledged_or_shown_is_lost_by_a_kill_at_any_moment() {
-    let python = std::env::var("SANDBOOK_TEST_PYTHON")
-        .expect("SANDBOOK_TEST_PYTHON names a Python with ipykernel; `cargo xtask test` sets it");
     let points = if std::env::var_os("SANDBOOK_TEST_LONG").is_some() { 150 } else { 5 };
     let home = Home(TempDir::new().unwrap());
-    home.write_notebook();
+    home.write_notebook(&[FLOOD, ""]);
     let mut typed = 0;
     for point in 0..points {
         let mut running = home.owner();
         let (owner, mut pushes) = home.client().await;
         let document = open(&owner, &home.notebook()).await;
         let view = snapshot(&owner, &mut pushes, &document).await;
-        let choice = SandboxChoice::KernelHere { kernel: format!("python:{python}") };
-        owner.request(Command::ChooseSandbox { document: document.clone(), choice }).await.unwrap();
+        choose_python(&owner, &document).await;
         let selection = CellSelection::Cells { cells: vec![view.cells[0].key.clone()] };
         owner.request(Command::Run { document: document.clone(), selection }).await.unwrap();
 
@@ -232,4 +238,65 @@ async fn nothing_that_was_acknowledged_or_shown_is_lost_by_a_kill_at_any_moment(
         }
         again.kill();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cells_that_waited_when_the_owner_was_killed_are_named_and_not_run() {
+    let home = Home(TempDir::new().unwrap());
+    let ran = home.0.path().join("ran");
+    let touch = format!("open({:?}, 'a').close()", ran.display().to_string());
+    home.write_notebook(&[
+        "import time\nprint('go', flush=True)\ntime.sleep(300)",
+        &touch,
+        "",
+        &touch,
+        &touch,
+    ]);
+    let mut running = home.owner();
+    let (owner, mut pushes) = home.client().await;
+    let document = open(&owner, &home.notebook()).await;
+    snapshot(&owner, &mut pushes, &document).await;
+    choose_python(&owner, &document).await;
+    let run = Command::Run { document: document.clone(), selection: CellSelection::All };
+    owner.request(run).await.unwrap();
+    let shown = Arc::new(AtomicU32::new(0));
+    let watching = tokio::spawn(watch(owner, pushes, shown.clone()));
+    let started = Instant::now();
+    while shown.load(Ordering::SeqCst) == 0 {
+        assert!(started.elapsed() < Duration::from_mins(1), "the first cell does not begin");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // A save begins another journal; what waits is in that one too.
+    let (other, _unused) = home.client().await;
+    let save = Command::Save { document: document.clone(), path: None, choice: SaveChoice::KeepMine };
+    other.request(save).await.unwrap();
+    running.kill();
+    watching.await.unwrap();
+
+    let told = |view: &DocumentSnapshot| {
+        view.status.notices.iter().any(|notice| notice.starts_with("Cells 2, 4 and 5 waited"))
+    };
+    for dismiss in [false, true] {
+        let mut again = home.owner();
+        let (owner, mut pushes) = home.client().await;
+        let document = open(&owner, &home.notebook()).await;
+        let view = snapshot(&owner, &mut pushes, &document).await;
+        assert!(told(&view), "{:?}", view.status.notices);
+        assert!(view.queue.waiting.is_empty() && view.queue.held.is_empty(), "{:?}", view.queue);
+        let states: Vec<RunState> = view.cells.iter().map(|cell| cell.run.state).collect();
+        assert_eq!(states[0], RunState::Stopped);
+        assert_eq!(states[1..], [RunState::New; 4]);
+        choose_python(&owner, &document).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!ran.exists(), "nothing is run by itself");
+        if dismiss {
+            owner.request(Command::DismissNotices { document: document.clone() }).await.unwrap();
+        }
+        again.kill();
+    }
+    let _again = home.owner();
+    let (owner, mut pushes) = home.client().await;
+    let document = open(&owner, &home.notebook()).await;
+    let view = snapshot(&owner, &mut pushes, &document).await;
+    assert!(!told(&view), "it was dismissed: {:?}", view.status.notices);
 }

@@ -35,6 +35,11 @@ pub(super) enum Entry {
         /// After so many events.
         at: u64,
     },
+    /// From now on these cells wait to be run, in this order. One that begins leaves them.
+    Waiting {
+        /// Which cells.
+        cells: Vec<CellKey>,
+    },
     /// What the content that this generation is based on does not say of the document.
     Checkpoint(Box<Checkpoint>),
 }

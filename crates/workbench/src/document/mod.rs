@@ -21,6 +21,7 @@ mod snapshot;
 mod state;
 mod text_view;
 mod view;
+mod waiting;
 mod watch;
 
 use std::{
@@ -149,6 +150,7 @@ impl Document {
     pub(crate) fn dismiss_notices(&self) {
         let mut state = self.state();
         state.notices.clear();
+        state.record_waiting();
         state.status_changed();
     }
 

@@ -116,6 +116,7 @@ fn load(content: Bytes, journal_name: &str, surroundings: &Surroundings) -> Resu
         runs: std::collections::HashMap::new(),
         live: std::collections::HashMap::new(),
         queue: RunQueue::default(),
+        waiting_on_record: Vec::new(),
         input: None,
         input_door: None,
         sandbox: None,

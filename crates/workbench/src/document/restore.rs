@@ -70,12 +70,14 @@ pub(super) fn restore(
                 state.start_run(&cell, &execution, revision, at);
                 replay_log(state, &cell, &execution, cleared.get(&execution), disk)?;
             }
+            Entry::Waiting { cells } => state.waiting_on_record = cells,
             Entry::OutputsCleared { .. } | Entry::Checkpoint(_) => {}
         }
     }
     if steps + runs > 0 {
         state.notices.push(notice(steps, runs));
     }
+    state.tell_not_run();
     Ok(())
 }
 

@@ -37,6 +37,7 @@ impl Document {
             state.queue_changed();
         }
         self.run_next();
+        self.state().record_waiting();
         Ok(())
     }
 

@@ -80,6 +80,7 @@ impl State {
             ..RunView::default()
         };
         self.runs.insert(key.clone(), run);
+        self.waiting_on_record.retain(|waiting| waiting != key);
     }
 
     /// Takes an event of a run in. Answers its end.
@@ -190,6 +191,7 @@ impl State {
             self.show_run(&key);
         }
         self.queue_changed();
+        self.record_waiting();
     }
 
     pub(super) fn toast(&mut self, level: LogLevel, error: ProtocolError) {

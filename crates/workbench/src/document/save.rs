@@ -237,7 +237,11 @@ impl State {
                 }
             })
             .collect();
-        active.iter().try_for_each(|entry| self.journal.append(entry))
+        active.iter().try_for_each(|entry| self.journal.append(entry))?;
+        if self.waiting_on_record.is_empty() {
+            return Ok(());
+        }
+        self.journal.append(&Entry::Waiting { cells: self.waiting_on_record.clone() })
     }
 
     fn saved(&mut self, target: &Path, fingerprint: Fingerprint, version: u64, started: Instant) -> Saved {

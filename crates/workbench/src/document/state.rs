@@ -64,6 +64,8 @@ pub(crate) struct State {
     pub(super) runs: HashMap<CellKey, RunView>,
     pub(super) live: HashMap<CellKey, Live>,
     pub(super) queue: RunQueue,
+    /// The cells that wait, as the journal has it.
+    pub(super) waiting_on_record: Vec<CellKey>,
     pub(super) input: Option<InputRequest>,
     pub(super) input_door: Option<InputDoor>,
     pub(super) sandbox: Option<Arc<LiveSandbox>>,
