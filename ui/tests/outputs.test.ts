@@ -10,6 +10,7 @@ const form = (media_type: string, text: string | null, framed = false): Represen
   media_type,
   text,
   framed,
+  table: false,
   resource: "r",
   size: 1,
   width: null,
@@ -41,6 +42,16 @@ describe("how a form is drawn", () => {
 
   it("shows text that is too long for the page in a frame", () => {
     expect(drawingOf(form("text/plain", null))).toBe("frame");
+    expect(drawingOf({ ...form("text/markdown", null), size: 600_000 })).toBe("frame");
+  });
+
+  it("fetches a longer table, and JSON or Markdown, up to what the page may hold of one output", () => {
+    const table = { ...form("text/html", null, true), table: true, size: 200_000 };
+    expect(drawingOf(table)).toBe("table");
+    expect(drawingOf(table, FRAME)).toBe("table");
+    expect(drawingOf(table, "<script>1</script>")).toBe("frame");
+    expect(drawingOf({ ...form("application/json", null), size: 200_000 })).toBe("json");
+    expect(drawingOf({ ...form("text/html", null, true), size: 200_000 })).toBe("frame");
   });
 
   it("names files by what they are", () => {

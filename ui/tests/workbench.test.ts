@@ -5,7 +5,7 @@ import { EditorView } from "@codemirror/view";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { cellView, documentStatus, FixtureOwner, idleRun, workspaceView } from "./fixture/owner";
-import { rich, SCENES, text } from "./fixture/scenes";
+import { FRAME, rich, SCENES, text } from "./fixture/scenes";
 import { focusRow, type OpenPage, openPage, rows, settle } from "./page";
 
 function ownerOf(sources: readonly string[], status = documentStatus()): FixtureOwner {
@@ -173,28 +173,54 @@ describe("an open editor", () => {
   });
 });
 
+function everythingIsNear(): void {
+  vi.stubGlobal(
+    "IntersectionObserver",
+    class {
+      constructor(private readonly call: (entries: unknown[]) => void) {}
+      observe(target: Element) {
+        this.call([{ isIntersecting: true, target }]);
+      }
+      unobserve() {}
+      disconnect() {}
+    },
+  );
+}
+
 describe("outputs", () => {
   it("that can run stand in a frame without an origin", async () => {
     const owner = ownerOf([]);
     owner.documents[0]?.cells.push(
       cellView({ source: "x", outputs: [rich("text/html", "<b>hi</b>", { framed: true })] }),
     );
-    vi.stubGlobal(
-      "IntersectionObserver",
-      class {
-        constructor(private readonly call: (entries: unknown[]) => void) {}
-        observe(target: Element) {
-          this.call([{ isIntersecting: true, target }]);
-        }
-        unobserve() {}
-        disconnect() {}
-      },
-    );
+    everythingIsNear();
     const page = await openPage(owner);
     const frame = page.root.querySelector("iframe");
     expect(frame?.getAttribute("sandbox")).toBe("allow-scripts");
     expect(frame?.hasAttribute("srcdoc")).toBe(false);
     expect(page.root.querySelector(".cell__out b")).toBeNull();
+    vi.unstubAllGlobals();
+  });
+
+  it("that are a large table are fetched when they come near, and drawn by the page", async () => {
+    const owner = ownerOf([]);
+    const cell = (resource: string) =>
+      cellView({
+        source: "x",
+        outputs: [rich("text/html", null, { framed: true, table: true, size: 200_000, resource })],
+      });
+    owner.documents[0]?.cells.push(cell("table"), cell("styled"));
+    owner.answers = (command) => {
+      if (command.type !== "resource_text") return undefined;
+      return { type: "text", text: command.resource === "table" ? FRAME : `${FRAME}<script>1</script>` };
+    };
+    everythingIsNear();
+    const page = await openPage(owner);
+    expect(page.sent("resource_text").map((command) => command.resource)).toEqual(["table", "styled"]);
+    const [table, styled] = rows(page);
+    expect(table?.querySelector("table.df")?.textContent).toContain("humidity");
+    expect(table?.querySelector("iframe")).toBeNull();
+    expect(styled?.querySelector("iframe")).not.toBeNull();
     vi.unstubAllGlobals();
   });
 

@@ -428,6 +428,12 @@ pub enum Command {
         /// Which output.
         output: OutputId,
     },
+    /// A form of an output that is text and was too long to come with it. Answer: `Text`; an error above 512 KB, which
+    /// is more than a page holds of one output.
+    ResourceText {
+        /// Which.
+        resource: ResourceId,
+    },
     /// Writes a resource to a file of the person's choice. Answer: `Done`.
     SaveResource {
         /// Which.

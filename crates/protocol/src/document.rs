@@ -197,7 +197,8 @@ pub struct TextLine {
 pub struct Representation {
     /// Its media type, such as `image/png`.
     pub media_type: String,
-    /// The text, where the form is text of at most 64 KB. JSON is given as its text.
+    /// The text, where the form is text of at most 64 KB. JSON is given as its text. A page asks for a longer one with
+    /// `resource_text`.
     pub text: Option<String>,
     /// The whole payload, for an image, a frame or a fetch.
     pub resource: ResourceId,
@@ -206,6 +207,8 @@ pub struct Representation {
     pub size: u64,
     /// Whether it can run code and therefore belongs in a frame.
     pub framed: bool,
+    /// Whether it is HTML that seems to be a table as pandas writes it: a page may draw that itself.
+    pub table: bool,
     /// Width in CSS pixels, if the library said so.
     pub width: Option<u32>,
     /// Height in CSS pixels, if the library said so.

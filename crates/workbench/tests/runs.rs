@@ -111,6 +111,33 @@ async fn an_image_is_fetched_by_its_name_and_not_sent_in_the_patch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_large_table_does_not_come_with_the_output_and_is_given_when_a_page_asks() {
+    let code = "import pandas as pd\npd.set_option('display.max_columns', None)\npd.DataFrame([[f'{r}:{c}' * 6 for c in range(40)] for r in range(60)])";
+    let mut bench =
+        Bench::with(&[code, "from IPython.display import HTML\nHTML('<b>' + 'x' * 600000)"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| view.cells[1].run.state == RunState::Done).await;
+    let html = |index: usize| match &bench.page.cell(index).outputs[0].body {
+        OutputBody::Rich { representations, .. } => {
+            representations.iter().find(|form| form.media_type == "text/html").unwrap().clone()
+        }
+        other => panic!("{other:?}"),
+    };
+    let (table, long) = (html(0), html(1));
+    assert!(table.size > 64 * 1024 && table.size < 512 * 1024, "{}", table.size);
+    assert_eq!((table.text, table.table, long.table), (None, true, false));
+    let Reply::Text { text } =
+        bench.page.ask(Command::ResourceText { resource: table.resource }).await.unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!(text.len() as u64, table.size);
+    assert!(text.contains("59:39"));
+    let refused = bench.page.ask(Command::ResourceText { resource: long.resource }).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::BadRequest);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn input_is_asked_for_and_answered() {
     let mut bench =
         Bench::with(&["import getpass\nprint('hello', input('name? '), len(getpass.getpass('key? ')))"])

@@ -28,13 +28,23 @@ const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "i
 
 export const isJson = (mediaType: string): boolean => /^application\/(?:json|[\w.+-]+\+json)$/.test(essence(mediaType));
 
-/** How a form is drawn, or null when this page cannot draw it. */
-export function drawingOf(form: Representation): Drawing | null {
+/** The page holds no more than this of one output. */
+export const MOST = 512 * 1024;
+
+/** Whether this drawing is made of the form's text. */
+export const needsText = (drawing: Drawing | null): boolean =>
+  drawing !== null && drawing !== "image" && drawing !== "frame";
+
+/**
+ * How a form is drawn, or null when this page cannot draw it. `text` is the form's, null while the page does not have it: then
+ * the answer is what it will be once it came.
+ */
+export function drawingOf(form: Representation, text: string | null = form.text): Drawing | null {
   const type = essence(form.media_type);
   if (IMAGES.has(type)) return "image";
-  if (type === "text/html" && form.text !== null && isPlainTable(form.text)) return "table";
+  if (type === "text/html" && (text === null ? form.table : isPlainTable(text))) return "table";
   if (form.framed) return "frame";
-  if (form.text === null) return /^text\/|json$/.test(type) ? "frame" : null;
+  if (text === null && (form.size > MOST || type === "text/plain")) return /^text\/|json$/.test(type) ? "frame" : null;
   if (type === "text/markdown") return "markdown";
   if (type === "text/latex") return "latex";
   if (isJson(type)) return "json";

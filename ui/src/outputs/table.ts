@@ -35,17 +35,24 @@ const PLAIN = new Set([
 ]);
 
 export const isPlainTable = (html: string): boolean =>
-  html.length < 400_000 && /<table[^>]*class="[^"]*\bdataframe\b/.test(html) && parseTable(html) !== null;
+  /<table[^>]*class="[^"]*\bdataframe\b/.test(html) && parseTable(html) !== null;
 
+/** What was read last: a table is looked at several times while it is drawn. Its text is the key, so the sum is bounded. */
 const parsed = new Map<string, TableData | null>();
+const KEPT = 2_000_000;
+let kept = 0;
 
 /** The table, or null when it is more than a plain one. */
 export function parseTable(html: string): TableData | null {
   const known = parsed.get(html);
   if (known !== undefined) return known;
   const table = read(html);
-  if (parsed.size > 200) parsed.clear();
+  if (kept + html.length > KEPT) {
+    parsed.clear();
+    kept = 0;
+  }
   parsed.set(html, table);
+  kept += html.length;
   return table;
 }
 

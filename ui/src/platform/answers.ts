@@ -24,6 +24,7 @@ interface Replies {
   output_lines: "lines";
   search_outputs: "matches";
   output_text: "resource";
+  resource_text: "text";
   read_pasted: "recognised";
   connect: "connection";
   list_server_kernels: "server_kernels";

@@ -101,6 +101,7 @@ async fn dispatch(caller: &Caller<'_>, command: Command) -> Result<Reply, Protoc
         Command::OutputLines { .. }
         | Command::SearchOutputs { .. }
         | Command::OutputText { .. }
+        | Command::ResourceText { .. }
         | Command::SaveResource { .. } => outputs::handle(caller, command).await,
         Command::ReadPasted { .. }
         | Command::DismissPasted { .. }

@@ -1,8 +1,9 @@
 //! More of an output than a page holds.
 
-use sandbook_protocol::{Command, ErrorCode, ProtocolError, Reply};
+use sandbook_protocol::{Command, ErrorCode, ProtocolError, Reply, ResourceId};
 
 use super::{Caller, misplaced};
+use crate::document::FETCH_LIMIT;
 
 pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Reply, ProtocolError> {
     let owner = caller.owner;
@@ -21,6 +22,7 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
             let (resource, size) = owner.document(&document)?.output_text(&output)?;
             Ok(Reply::Resource { resource, size })
         }
+        Command::ResourceText { resource } => text(caller, &resource).await,
         Command::SaveResource { resource, path } => {
             let content = owner.resource(&resource).await?;
             let target = std::path::PathBuf::from(&path);
@@ -39,4 +41,18 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
         }
         _ => Err(misplaced()),
     }
+}
+
+async fn text(caller: &Caller<'_>, resource: &ResourceId) -> Result<Reply, ProtocolError> {
+    let content = caller.owner.resource(resource).await?;
+    if content.bytes.len() > FETCH_LIMIT {
+        return Err(ProtocolError::new(
+            ErrorCode::BadRequest,
+            "This output is too long to be shown in the page.",
+            "Save it as a file. All of it is still here.",
+        ));
+    }
+    String::from_utf8(content.bytes.into()).map(|text| Reply::Text { text }).map_err(|_| {
+        ProtocolError::new(ErrorCode::BadRequest, "This output is not text.", "Save it as a file.")
+    })
 }

@@ -33,6 +33,7 @@ use sandbook_protocol::{ClientId, DocumentId, DocumentStatus};
 
 pub(crate) use open::{UNTITLED, open, open_new};
 pub(crate) use page::Take;
+pub(crate) use view::FETCH_LIMIT;
 
 use crate::{sandboxes::LiveSandbox, session::Mailbox};
 use state::State;

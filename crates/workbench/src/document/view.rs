@@ -14,6 +14,10 @@ use crate::outputs::{LiveBody, LiveOutput, RichOutput};
 
 /// A form that is text of at most this many bytes is given with the output.
 const TEXT_LIMIT: usize = 64 * 1024;
+/// A form that is text of at most this many bytes is given when a page asks for it: more than that it never holds.
+pub(crate) const FETCH_LIMIT: usize = 512 * 1024;
+/// How far into HTML a table is looked for: pandas puts nothing but its style sheet before it.
+const TABLE_WITHIN: usize = 4 * 1024;
 /// The most bytes of an error's message.
 const VALUE_LIMIT: usize = 4 * 1024;
 /// The most bytes of an error's traceback.
@@ -192,14 +196,14 @@ fn representation(
 ) -> Representation {
     let own = &metadata[media_type];
     let number = |name: &str| own[name].as_u64().and_then(|number| u32::try_from(number).ok());
-    let (text, size) = match value.payload(media_type) {
+    let (text, size, table) = match value.payload(media_type) {
         Some(Payload::Text(text)) => {
-            let size = text.len();
-            ((size <= TEXT_LIMIT).then(|| text.into_owned()), size)
+            let (size, table) = (text.len(), media_type == "text/html" && seems_a_table(&text));
+            ((size <= TEXT_LIMIT).then(|| text.into_owned()), size, table)
         }
-        Some(Payload::Json(text)) => ((text.len() <= TEXT_LIMIT).then(|| text.to_owned()), text.len()),
-        Some(Payload::Binary(bytes)) => (None, bytes.len()),
-        None => (None, 0),
+        Some(Payload::Json(text)) => ((text.len() <= TEXT_LIMIT).then(|| text.to_owned()), text.len(), false),
+        Some(Payload::Binary(bytes)) => (None, bytes.len(), false),
+        None => (None, 0, false),
     };
     Representation {
         media_type: media_type.to_owned(),
@@ -207,10 +211,17 @@ fn representation(
         resource: resources.name(source, media_type),
         size: size as u64,
         framed: is_framed(media_type),
+        table,
         width: number("width"),
         height: number("height"),
         alt: own["alt"].as_str().map(|alt| shortened(alt, VALUE_LIMIT).to_owned()),
     }
+}
+
+/// Whether this HTML begins as pandas begins a table. The page looks closer before it draws one.
+fn seems_a_table(html: &str) -> bool {
+    let head = html.get(..html.floor_char_boundary(TABLE_WITHIN)).unwrap_or(html);
+    html.len() <= FETCH_LIMIT && head.contains("class=\"dataframe") && !head.contains("<script")
 }
 
 /// The richest forms first; what is not known comes behind plain text.

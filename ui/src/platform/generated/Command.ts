@@ -347,7 +347,11 @@ document: DocumentId,
 /**
  * Which output.
  */
-output: OutputId, } | { "type": "save_resource", 
+output: OutputId, } | { "type": "resource_text", 
+/**
+ * Which.
+ */
+resource: ResourceId, } | { "type": "save_resource", 
 /**
  * Which.
  */

@@ -10,7 +10,8 @@ export type Representation = {
  */
 media_type: string, 
 /**
- * The text, where the form is text of at most 64 KB. JSON is given as its text.
+ * The text, where the form is text of at most 64 KB. JSON is given as its text. A page asks for a longer one with
+ * `resource_text`.
  */
 text: string | null, 
 /**
@@ -25,6 +26,10 @@ size: number,
  * Whether it can run code and therefore belongs in a frame.
  */
 framed: boolean, 
+/**
+ * Whether it is HTML that seems to be a table as pandas writes it: a page may draw that itself.
+ */
+table: boolean, 
 /**
  * Width in CSS pixels, if the library said so.
  */
