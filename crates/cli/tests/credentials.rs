@@ -17,7 +17,8 @@ use std::{
 
 use sandbook_client::Owner;
 use sandbook_protocol::{ClientKind, Command as Request, Secret};
-use support::{Home, Ran, Running, Server, python, wait_until};
+use sandbook_test_support::{Server, TOKEN, python};
+use support::{Home, Ran, Running, wait_until};
 
 /// Unlocks a keyring that is thrown away with its message bus, runs an owner beside it, and once `go` is there, a command.
 const WITH_KEYRING: &str = r#"
@@ -35,7 +36,7 @@ exit $status
 #[tokio::test]
 async fn the_token_of_a_saved_connection_is_taken_from_the_keyring() {
     let home = Home::new();
-    let server = Server::start(&home);
+    let server = Server::start("jupyter_server", &[]);
     for name in ["xdg-run", "xdg-data"] {
         std::fs::DirBuilder::new().mode(0o700).create(home.path(name)).unwrap();
     }
@@ -58,8 +59,8 @@ async fn the_token_of_a_saved_connection_is_taken_from_the_keyring() {
     let (owner, _pushes) = Owner::connect(&home.place(), ClientKind::Window).await.unwrap();
     let connect = Request::Connect {
         pasted: None,
-        address: Some(server.url()),
-        token: Some(Secret::new(server.token.clone())),
+        address: Some(server.url.to_string()),
+        token: Some(Secret::new(TOKEN)),
         name: Some("my lab".into()),
         trust_fingerprint: None,
     };
@@ -67,7 +68,7 @@ async fn the_token_of_a_saved_connection_is_taken_from_the_keyring() {
     home.write("go", "");
     let ran = tokio::task::spawn_blocking(move || running.end()).await.unwrap();
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "by keyring\n"), "{}", ran.stderr);
-    assert!(!home.everything_written().contains(&server.token), "the token is in a file");
+    assert!(!home.everything_written().contains(TOKEN), "the token is in a file");
 }
 
 /// Runs a command at a terminal of its own, types a line when it is asked, and prints what the terminal showed.
@@ -97,10 +98,10 @@ sys.exit(os.waitstatus_to_exitcode(status))
 #[test]
 fn a_missing_token_is_asked_for_at_a_terminal_and_not_shown() {
     let home = Home::new();
-    let server = Server::start(&home);
-    let own = home.sandbook(&["exec", "--server", &server.url(), "print('by person')"]);
+    let server = Server::start("jupyter_server", &[]);
+    let own = home.sandbook(&["exec", "--server", server.url.as_str(), "print('by person')"]);
     let mut command = Command::new(python());
-    command.args(["-c", AT_A_TERMINAL, &server.token]).arg(own.get_program()).args(own.get_args());
+    command.args(["-c", AT_A_TERMINAL, TOKEN]).arg(own.get_program()).args(own.get_args());
     for (name, value) in own.get_envs() {
         match value {
             Some(value) => command.env(name, value),
@@ -110,5 +111,5 @@ fn a_missing_token_is_asked_for_at_a_terminal_and_not_shown() {
     let ran = Ran::of(command.stdin(Stdio::null()).output().unwrap());
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.stdout.contains("Token of") && ran.stdout.contains("by person"), "{}", ran.stdout);
-    assert!(!ran.stdout.contains(&server.token), "the token was shown: {}", ran.stdout);
+    assert!(!ran.stdout.contains(TOKEN), "the token was shown: {}", ran.stdout);
 }

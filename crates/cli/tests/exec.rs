@@ -12,7 +12,8 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use support::{Home, Running, Server, is_alive, signal, wait_until};
+use sandbook_test_support::{Server, TOKEN, python};
+use support::{Home, Running, is_alive, signal, wait_until};
 
 #[test]
 fn the_exit_status_is_the_codes_and_streams_go_where_they_belong() {
@@ -48,7 +49,7 @@ fn a_kernel_of_another_language_runs_too() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("jupyter/kernels/bash")).unwrap();
     let spec = serde_json::json!({
-        "argv": [support::python(), "-m", "bash_kernel", "-f", "{connection_file}"],
+        "argv": [python(), "-m", "bash_kernel", "-f", "{connection_file}"],
         "display_name": "Bash", "language": "bash", "env": { "PS1": "$" },
     });
     home.write("jupyter/kernels/bash/kernel.json", &spec.to_string());
@@ -194,7 +195,7 @@ fn wrong_arguments_end_with_2() {
 #[test]
 fn a_server_is_used_with_a_token_from_the_environment_or_the_address_and_left_as_it_was() {
     let home = Home::new();
-    let server = Server::start(&home);
+    let server = Server::start("jupyter_server", &[]);
     let with_token = |token: Option<&str>, address: &str, json: bool| {
         let mut arguments = vec!["exec", "--server", address];
         if json {
@@ -207,9 +208,9 @@ fn a_server_is_used_with_a_token_from_the_environment_or_the_address_and_left_as
         }
         support::Ran::of(command.output().unwrap())
     };
-    let ran = with_token(Some(&server.token), &server.url(), false);
+    let ran = with_token(Some(TOKEN), server.url.as_str(), false);
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "on the server\n"), "{}", ran.stderr);
-    let pasted = format!("{}lab/tree/a.ipynb?token={}", server.url(), server.token);
+    let pasted = format!("{}lab/tree/a.ipynb?token={TOKEN}", server.url);
     assert_eq!(with_token(None, &pasted, false).stdout, "on the server\n");
     assert!(
         wait_until(|| server.kernels().is_some_and(|kernels| kernels.is_empty())),
@@ -217,7 +218,7 @@ fn a_server_is_used_with_a_token_from_the_environment_or_the_address_and_left_as
     );
 
     for (token, code) in [(Some("wrong-token-0815"), "credential_refused"), (None, "credential_missing")] {
-        let ran = with_token(token, &server.url(), true);
+        let ran = with_token(token, server.url.as_str(), true);
         let lines = ran.lines();
         assert_eq!(ran.status, 125);
         let found = lines.last().unwrap()["infrastructure_error"]["code"].as_str().unwrap().to_owned();
@@ -225,10 +226,7 @@ fn a_server_is_used_with_a_token_from_the_environment_or_the_address_and_left_as
     }
     let written = home.everything_written();
     assert!(written.contains("the sandbox ended"), "something was logged");
-    assert!(
-        !written.contains(&server.token) && !written.contains("wrong-token-0815"),
-        "a token was written down"
-    );
+    assert!(!written.contains(TOKEN) && !written.contains("wrong-token-0815"), "a token was written down");
 }
 
 #[test]

@@ -99,9 +99,8 @@ async fn open(owner: &Owner, path: &Path) -> DocumentId {
 }
 
 async fn choose_python(owner: &Owner, document: &DocumentId) {
-    let python = std::env::var("SANDBOOK_TEST_PYTHON")
-        .expect("SANDBOOK_TEST_PYTHON names a Python with ipykernel; `cargo xtask test` sets it");
-    let choice = SandboxChoice::KernelHere { kernel: format!("python:{python}") };
+    let choice =
+        SandboxChoice::KernelHere { kernel: format!("python:{}", sandbook_test_support::python().display()) };
     owner.request(Command::ChooseSandbox { document: document.clone(), choice }).await.unwrap();
 }
 

@@ -19,8 +19,9 @@ use sandbook_client::{Listener, Owner, Pushes};
 use sandbook_protocol::{
     ClientKind, Command, DocumentId, ErrorCode, Frame, ProtocolError, Reply, SandboxChoice, ServerMessage,
 };
+use sandbook_test_support::python;
 use serde_json::Value;
-use support::{Home, Ran, Running, is_alive, python, signal, wait_until};
+use support::{Home, Ran, Running, is_alive, signal, wait_until};
 
 /// `sandbook web --json`, and the address it printed.
 fn web(home: &Home, arguments: &[&str]) -> (Running, Value) {

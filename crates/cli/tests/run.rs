@@ -12,8 +12,9 @@ mod support;
 
 use std::process::Command;
 
+use sandbook_test_support::python;
 use serde_json::{Value, json};
-use support::{Home, Running, python, signal};
+use support::{Home, Running, signal};
 
 /// A notebook with these code cells, below a Markdown cell.
 fn notebook(sources: &[&str]) -> String {

@@ -10,26 +10,29 @@ use sandbook_jupyter::{
     Activity, Channel, Content, Credential, End, Error, ExecuteRequest, ExecutionEnd, ExecutionEvent,
     KernelClient, Link, Message, SessionEvent, SessionId, SessionLog, WebSocket,
 };
-use support::{
-    PATIENCE, Seen, Server, collect, new_kernel,
-    proxy::{Line, Proxy},
-    rest, server, take, target,
-};
-
-const NO_LIMITS: &[&str] = &[
-    "--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=0",
-    "--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=0",
-];
-
-async fn jupyter_server() -> Server {
-    server("jupyter_server", NO_LIMITS).await
-}
+use sandbook_test_support::{Line, PATIENCE, Proxy, gateway, jupyter_server, rest};
+use support::{Seen, collect, collect_on, new_kernel, take, target, until_line};
 
 async fn connect(url: &url::Url, kernel_id: &str) -> (KernelClient, SessionLog) {
     let transport = WebSocket::connect(target(url, kernel_id), SessionId::random()).await.unwrap();
     let (client, log) = KernelClient::start(transport);
     client.ready(PATIENCE).await.unwrap();
     (client, log)
+}
+
+/// Waits until the connection is seen to be away, and so many attempts have failed.
+async fn is_away(client: &KernelClient, attempts: u32) {
+    let mut link = client.link();
+    let away =
+        link.wait_for(|link| matches!(link, Link::Reconnecting { attempt, .. } if *attempt >= attempts));
+    drop(tokio::time::timeout(PATIENCE, away).await.unwrap().unwrap());
+}
+
+/// Waits until the kernel says that it runs something.
+async fn is_busy(client: &KernelClient) {
+    let mut activity = client.activity();
+    let busy = activity.wait_for(|activity| *activity == Activity::Busy);
+    drop(tokio::time::timeout(PATIENCE, busy).await.unwrap().unwrap());
 }
 
 #[tokio::test]
@@ -84,7 +87,7 @@ async fn a_server_that_knows_only_the_oldest_framing_is_spoken_to_in_it() {
 
 #[tokio::test]
 async fn a_kernel_gateway_runs_code_and_takes_input() {
-    let server = server("kernel_gateway", &[]).await;
+    let server = gateway(&[]).await;
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&server.url, &kernel).await;
     let mut execution = client.execute(&ExecuteRequest::new("print(input('? '))")).unwrap();
@@ -129,16 +132,17 @@ async fn output_missed_while_the_line_was_cut_is_replayed_once_and_the_cell_ends
     let proxy = Proxy::start(&server.url).await;
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&proxy.url, &kernel).await;
-    let execution = client.execute(&ExecuteRequest::new(COUNTING)).unwrap();
+    let mut execution = client.execute(&ExecuteRequest::new(COUNTING)).unwrap();
     let mut link = client.link();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // between two lines, when nothing is on its way that a cut would swallow
+    let seen = until_line(&mut execution, "7").await;
     proxy.set(Line::Cut);
     let reconnecting = link.wait_for(|link| matches!(link, Link::Reconnecting { .. }));
     let at_once = tokio::time::timeout(Duration::from_secs(1), reconnecting).await;
     drop(at_once.expect("a cut line is told at once").unwrap());
     tokio::time::sleep(Duration::from_secs(1)).await;
     proxy.set(Line::Open);
-    let seen = collect(execution).await;
+    let seen = collect_on(execution, seen).await;
     assert_eq!(seen.stdout, counted());
     assert_eq!(
         (seen.results.as_slice(), seen.end),
@@ -153,14 +157,14 @@ async fn a_cell_that_ended_while_the_line_was_cut_ends_here_after_it_is_mended()
     let proxy = Proxy::start(&server.url).await;
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&proxy.url, &kernel).await;
-    let execution =
-        client.execute(&ExecuteRequest::new("import time; time.sleep(1); print('done')")).unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    let code = "import time\nprint('begun', flush=True)\ntime.sleep(1)\nprint('done')";
+    let mut execution = client.execute(&ExecuteRequest::new(code)).unwrap();
+    let seen = until_line(&mut execution, "begun").await;
     proxy.set(Line::Cut);
     tokio::time::sleep(Duration::from_secs(3)).await;
     proxy.set(Line::Open);
-    let seen = collect(execution).await;
-    assert_eq!((seen.stdout.as_str(), seen.end), ("done\n", Some(ExecutionEnd::Complete)));
+    let seen = collect_on(execution, seen).await;
+    assert_eq!((seen.stdout.as_str(), seen.end), ("begun\ndone\n", Some(ExecutionEnd::Complete)));
 }
 
 #[tokio::test]
@@ -170,7 +174,7 @@ async fn code_given_while_reconnecting_runs_when_the_line_is_back() {
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&proxy.url, &kernel).await;
     proxy.set(Line::Cut);
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    is_away(&client, 0).await;
     let execution = client.execute(&ExecuteRequest::new("print('later'); 3")).unwrap();
     proxy.set(Line::Open);
     let seen = collect(execution).await;
@@ -187,8 +191,7 @@ async fn a_line_that_goes_silent_while_code_runs_is_told_soon() {
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&proxy.url, &kernel).await;
     let _running = client.execute(&ExecuteRequest::new("import time; time.sleep(60)")).unwrap();
-    let busy = async { client.activity().wait_for(|activity| *activity == Activity::Busy).await.map(drop) };
-    tokio::time::timeout(PATIENCE, busy).await.unwrap().unwrap();
+    is_busy(&client).await;
     proxy.set(Line::Stalled);
     let mut link = client.link();
     let told = link.wait_for(|link| matches!(link, Link::Reconnecting { .. }));
@@ -248,11 +251,9 @@ async fn a_line_that_goes_silent_is_noticed_and_the_cell_still_ends() {
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&proxy.url, &kernel).await;
     let execution = client.execute(&ExecuteRequest::new("import time; time.sleep(2); print('x')")).unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    is_busy(&client).await;
     proxy.set(Line::Stalled);
-    let mut link = client.link();
-    let noticed = link.wait_for(|link| matches!(link, Link::Reconnecting { .. }));
-    drop(tokio::time::timeout(PATIENCE, noticed).await.unwrap().unwrap());
+    is_away(&client, 0).await;
     proxy.set(Line::Open);
     let end = collect(execution).await.end;
     assert!(matches!(end, Some(ExecutionEnd::Complete | ExecutionEnd::Lost { .. })), "{end:?}");
@@ -266,15 +267,13 @@ async fn nothing_is_lost_when_a_server_that_was_paused_goes_on() {
     let server = jupyter_server().await;
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&server.url, &kernel).await;
-    let execution = client.execute(&ExecuteRequest::new(COUNTING)).unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut execution = client.execute(&ExecuteRequest::new(COUNTING)).unwrap();
+    let seen = until_line(&mut execution, "7").await;
     server.signal("STOP");
-    let mut link = client.link();
-    let noticed = link.wait_for(|link| matches!(link, Link::Reconnecting { .. }));
-    drop(tokio::time::timeout(PATIENCE, noticed).await.unwrap().unwrap());
+    is_away(&client, 0).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.signal("CONT");
-    let seen = collect(execution).await;
+    let seen = collect_on(execution, seen).await;
     assert_eq!((seen.stdout, seen.end), (counted(), Some(ExecutionEnd::Complete)));
 }
 
@@ -284,9 +283,9 @@ async fn a_kernel_that_its_server_removed_is_gone_and_not_reconnected_to() {
     let proxy = Proxy::start(&server.url).await;
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&proxy.url, &kernel).await;
-    rest("DELETE", &server.url, &format!("api/kernels/{kernel}")).await.unwrap();
+    rest("DELETE", &server.url, &format!("api/kernels/{kernel}")).await;
     proxy.set(Line::Cut);
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    is_away(&client, 0).await;
     proxy.set(Line::Open);
     let mut link = client.link();
     let ended = link.wait_for(|link| matches!(link, Link::Ended(_)));
@@ -326,7 +325,7 @@ async fn stopping_while_reconnecting_ends_at_once() {
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&proxy.url, &kernel).await;
     proxy.set(Line::Cut);
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    is_away(&client, 2).await;
     client.stop();
     let mut link = client.link();
     let ended = link.wait_for(|link| *link == Link::Ended(End::Stopped));
@@ -374,8 +373,8 @@ async fn a_restart_by_somebody_else_ends_what_was_running_and_code_runs_afterwar
     let kernel = new_kernel(&server.url).await;
     let (client, _log) = connect(&server.url, &kernel).await;
     let execution = client.execute(&ExecuteRequest::new("import time; time.sleep(60)")).unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    rest("POST", &server.url, &format!("api/kernels/{kernel}/restart")).await.unwrap();
+    is_busy(&client).await;
+    rest("POST", &server.url, &format!("api/kernels/{kernel}/restart")).await;
     let end = collect(execution).await.end;
     assert!(matches!(end, Some(ExecutionEnd::Restarted | ExecutionEnd::Died)), "{end:?}");
     let seen = collect(client.execute(&ExecuteRequest::new("2")).unwrap()).await;

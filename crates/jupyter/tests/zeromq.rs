@@ -8,7 +8,8 @@ use sandbook_jupyter::{
     Activity, Channel, Content, End, Error, ExecuteRequest, ExecutionEnd, ExecutionEvent, KernelClient, Link,
     Message, Origin, SessionEvent, SessionId, ZeroMq, kernelspec,
 };
-use support::{PATIENCE, collect, ipykernel, ready_ipykernel, start, take};
+use sandbook_test_support::{PATIENCE, python};
+use support::{collect, ipykernel, ready_ipykernel, start, take};
 
 #[tokio::test]
 async fn code_runs_before_the_kernel_is_up_and_nothing_of_it_is_missed() {
@@ -20,9 +21,9 @@ async fn code_runs_before_the_kernel_is_up_and_nothing_of_it_is_missed() {
 
 #[tokio::test]
 async fn a_kernel_of_another_language_over_signed_tcp_runs_code() {
-    let mut spec = kernelspec::KernelSpec::of_python(&support::python());
+    let mut spec = kernelspec::KernelSpec::of_python(&python());
     spec.argv = vec![
-        support::python().to_string_lossy().into_owned(),
+        python().to_string_lossy().into_owned(),
         "-m".into(),
         "bash_kernel".into(),
         "-f".into(),

@@ -13,7 +13,7 @@ use sandbook_sandbox::{CreateRequest, Progress, Readiness, Runtime, SandboxError
 use tokio_util::sync::CancellationToken;
 
 fn base() -> Interpreter {
-    Interpreter::at(&support::python(), None).unwrap()
+    Interpreter::at(&sandbook_test_support::python(), None).unwrap()
 }
 
 #[tokio::test]

@@ -11,7 +11,8 @@ use sandbook_sandbox::{
     Capability, Client, Completeness, DeathCause, EventKind, ExecuteRequest, KernelStatus, OutcomeBuilder,
     Payload, Runtime, SandboxError, StopChoice, StopReport, StreamName,
 };
-use support::{PATIENCE, Place, finish, local_settings, next_event, run, run_request, stop};
+use sandbook_test_support::PATIENCE;
+use support::{Place, finish, local_settings, next_event, run, run_request, stop};
 
 #[tokio::test]
 async fn code_runs_in_the_notebook_s_folder_and_its_outputs_come_in_order() {

@@ -12,9 +12,8 @@ use sandbook_protocol::{
 use sandbook_workbench::Workbench;
 
 fn python() -> SandboxChoice {
-    let python = std::env::var("SANDBOOK_TEST_PYTHON")
-        .expect("SANDBOOK_TEST_PYTHON names a Python with ipykernel; `cargo xtask test` sets it");
-    SandboxChoice::KernelHere { kernel: format!("python:{python}") }
+    let python = sandbook_test_support::python();
+    SandboxChoice::KernelHere { kernel: format!("python:{}", python.display()) }
 }
 
 struct Bench {

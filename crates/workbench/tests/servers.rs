@@ -4,61 +4,18 @@
 
 mod common;
 
-use std::{
-    io::{BufRead as _, BufReader},
-    net::TcpListener,
-    path::Path,
-    process::{Child, Command as Process, Stdio},
-};
+use std::{net::TcpListener, path::Path};
 
 use common::{Home, Page, ask};
 use sandbook_protocol::{
     CellSelection, ClientKind, Command, ConnectionId, ErrorCode, ReadinessState, Recognised, Reply, RunState,
     SandboxChoice, Secret,
 };
+use sandbook_test_support::{Server, TOKEN, server};
 use sandbook_workbench::Session;
 
-const TOKEN: &str = "t0k3n-that-nobody-should-see-4711";
-
-/// A real Jupyter server, ended with its kernels when dropped.
-struct Server {
-    process: Child,
-    port: u16,
-}
-
-impl Server {
-    fn start(folder: &Path) -> Self {
-        let python = std::env::var("SANDBOOK_TEST_PYTHON")
-            .expect("SANDBOOK_TEST_PYTHON names a Python with jupyter_server; `cargo xtask test` sets it");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut process = Process::new(python)
-            .args(["-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.port_retries=0"])
-            .args([format!("--ServerApp.port={port}"), format!("--ServerApp.root_dir={}", folder.display())])
-            .env("JUPYTER_TOKEN", TOKEN)
-            .env("JUPYTER_RUNTIME_DIR", folder.join(".runtime"))
-            .env("JUPYTER_CONFIG_DIR", folder.join(".config"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
-        let ready = lines.by_ref().map_while(Result::ok).any(|line| line.contains("is running at"));
-        assert!(ready, "the server did not start");
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { process, port }
-    }
-
-    fn address(&self, tail: &str) -> String {
-        format!("http://127.0.0.1:{}{tail}", self.port)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let id = self.process.id().to_string();
-        drop(Process::new("kill").args(["-TERM", &id]).status());
-        drop(self.process.wait());
-    }
+fn address(server: &Server, tail: &str) -> String {
+    format!("http://127.0.0.1:{}{tail}", server.url.port().unwrap())
 }
 
 async fn paste(session: &Session, text: &str) -> Recognised {
@@ -116,12 +73,12 @@ fn files_with_the_token(folder: &Path) -> Vec<std::path::PathBuf> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pasted_address_becomes_a_run_and_its_token_is_in_no_answer_and_no_file() {
-    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
-    let server = Server::start(server_folder.path());
+    let (home, server) = (Home::new(), server("jupyter_server", &[]).await);
     let path = home.notebook("remote.ipynb", &["import os\nprint('here', 6 * 7, [name for name, value in os.environ.items() if 't0k3n' in value and not name.startswith('JUPYTER')])"]);
     let workbench = home.open().await;
     let mut page = Page::open(&workbench, &path).await;
-    let recognised = paste(&page.session, &server.address(&format!("/lab/tree/x.ipynb?token={TOKEN}"))).await;
+    let recognised =
+        paste(&page.session, &address(&server, &format!("/lab/tree/x.ipynb?token={TOKEN}"))).await;
     assert!(recognised.has_secret && recognised.complete);
     assert!(!format!("{recognised:?}").contains(TOKEN));
     let connection = connected(&page.session, connect(&recognised)).await;
@@ -133,7 +90,7 @@ async fn a_pasted_address_becomes_a_run_and_its_token_is_in_no_answer_and_no_fil
     assert_eq!(page.text(0), "here 42 []\n");
     let Reply::Workspace { workspace } = page.ask(Command::WatchWorkspace).await.unwrap() else { panic!() };
     assert!(!format!("{workspace:?}").contains(TOKEN));
-    assert_eq!(workspace.connections[0].display_url, server.address("/"));
+    assert_eq!(workspace.connections[0].display_url, address(&server, "/"));
     page.ask(Command::Save {
         document: page.document.clone(),
         path: None,
@@ -152,13 +109,15 @@ async fn a_pasted_address_becomes_a_run_and_its_token_is_in_no_answer_and_no_fil
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_a_server_is_told_apart() {
-    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
-    let server = Server::start(server_folder.path());
+    let (home, server) = (Home::new(), server("jupyter_server", &[]).await);
     let workbench = home.open().await;
     let session = workbench.connect(ClientKind::Browser);
     let refused = |command| async { ask(&session, command).await.unwrap_err().code };
-    assert_eq!(refused(connect_to(&server.address("/"), Some("wrong"))).await, ErrorCode::CredentialRefused);
-    assert_eq!(refused(connect_to(&server.address("/"), None)).await, ErrorCode::CredentialMissing);
+    assert_eq!(
+        refused(connect_to(&address(&server, "/"), Some("wrong"))).await,
+        ErrorCode::CredentialRefused
+    );
+    assert_eq!(refused(connect_to(&address(&server, "/"), None)).await, ErrorCode::CredentialMissing);
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert_eq!(refused(connect_to(&format!("http://{unused}/"), Some("x"))).await, ErrorCode::Unreachable);
     assert_eq!(refused(connect_to("what is this", None)).await, ErrorCode::NotRecognised);
@@ -170,11 +129,10 @@ async fn what_is_wrong_with_a_server_is_told_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kernel_that_somebody_uses_is_joined_only_when_the_person_agrees() {
-    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
-    let server = Server::start(server_folder.path());
+    let (home, server) = (Home::new(), server("jupyter_server", &[]).await);
     let workbench = home.open().await;
     let mut first = Page::open(&workbench, &home.notebook("first.ipynb", &["shared = 41"])).await;
-    let connection = connected(&first.session, connect_to(&server.address("/"), Some(TOKEN))).await;
+    let connection = connected(&first.session, connect_to(&address(&server, "/"), Some(TOKEN))).await;
     let choice = SandboxChoice::NewOnServer { connection: connection.clone(), kernel: None, keep: false };
     first.ask(Command::ChooseSandbox { document: first.document.clone(), choice }).await.unwrap();
     first
@@ -211,11 +169,10 @@ async fn a_kernel_that_somebody_uses_is_joined_only_when_the_person_agrees() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kernel_that_was_kept_is_listed_as_such_and_can_be_removed() {
-    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
-    let server = Server::start(server_folder.path());
+    let (home, server) = (Home::new(), server("jupyter_server", &[]).await);
     let workbench = home.open().await;
     let page = Page::open(&workbench, &home.notebook("kept.ipynb", &["1"])).await;
-    let connection = connected(&page.session, connect_to(&server.address("/"), Some(TOKEN))).await;
+    let connection = connected(&page.session, connect_to(&address(&server, "/"), Some(TOKEN))).await;
     let choice = SandboxChoice::NewOnServer { connection: connection.clone(), kernel: None, keep: true };
     page.ask(Command::ChooseSandbox { document: page.document.clone(), choice }).await.unwrap();
     workbench.shut_down().await;
@@ -236,8 +193,7 @@ async fn a_kernel_that_was_kept_is_listed_as_such_and_can_be_removed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_notebook_goes_on_with_its_kernel_on_a_server_after_its_owner_was_killed() {
-    let (home, server_folder) = (Home::new(), tempfile::tempdir().unwrap());
-    let server = Server::start(server_folder.path());
+    let (home, server) = (Home::new(), server("jupyter_server", &[]).await);
     let path = home.notebook("going-on.ipynb", &["x = 41", "x + 1"]);
     let run = |page: &Page, index: usize| Command::Run {
         document: page.document.clone(),
@@ -246,7 +202,7 @@ async fn a_notebook_goes_on_with_its_kernel_on_a_server_after_its_owner_was_kill
     let first_owner = async {
         let workbench = home.open().await;
         let mut page = Page::open(&workbench, &path).await;
-        let connection = connected(&page.session, connect_to(&server.address("/"), Some(TOKEN))).await;
+        let connection = connected(&page.session, connect_to(&address(&server, "/"), Some(TOKEN))).await;
         let choice = SandboxChoice::NewOnServer { connection: connection.clone(), kernel: None, keep: false };
         page.ask(Command::ChooseSandbox { document: page.document.clone(), choice }).await.unwrap();
         page.ask(run(&page, 0)).await.unwrap();

@@ -4,24 +4,13 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
+use sandbook_test_support::{PATIENCE, python};
 use serde_json::Value;
-
-/// How long a test waits for something that has to come.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-
-/// The Python whose kernels and servers the tests use.
-pub(crate) fn python() -> PathBuf {
-    let python = std::env::var_os("SANDBOOK_TEST_PYTHON").expect(
-        "SANDBOOK_TEST_PYTHON names a Python with ipykernel and jupyter_server; `cargo xtask test` sets it",
-    );
-    PathBuf::from(python)
-}
 
 /// Folders of its own. What was started in it is ended with it.
 pub(crate) struct Home {
@@ -220,61 +209,4 @@ pub(crate) fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(20));
     }
     true
-}
-
-/// A real Jupyter server with a token.
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) port: u16,
-    pub(crate) token: String,
-}
-
-impl Server {
-    pub(crate) fn start(home: &Home) -> Self {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let token = "a-token-that-nobody-may-see-4711".to_owned();
-        let log = std::fs::File::create(home.path("server.log")).unwrap();
-        let child = Command::new(python())
-            .args(["-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.port_retries=0"])
-            .arg(format!("--ServerApp.port={port}"))
-            .env("JUPYTER_TOKEN", &token)
-            .env("HOME", home.path("server-home"))
-            .env("JUPYTER_RUNTIME_DIR", home.path("server-runtime"))
-            .current_dir(home.path(""))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        let server = Self { child, port, token };
-        assert!(wait_until(|| server.kernels().is_some()), "the server did not start");
-        server
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/", self.port)
-    }
-
-    /// The kernels that run there, once it answers.
-    pub(crate) fn kernels(&self) -> Option<Vec<Value>> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        let request = format!(
-            "GET /api/kernels HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {}\r\nConnection: close\r\n\r\n",
-            self.token
-        );
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        signal(self.child.id(), "TERM");
-        if !wait_until(|| matches!(self.child.try_wait(), Ok(Some(_)))) {
-            let _ = self.child.kill();
-        }
-        let _ = self.child.wait();
-    }
 }

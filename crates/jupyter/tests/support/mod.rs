@@ -1,38 +1,14 @@
 //! Real kernels and servers for tests: started here, killed on drop.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used, clippy::expect_used)] // each test binary uses its part
 
-pub mod proxy;
-
-use std::{
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::process::{Command, Stdio};
 
 use sandbook_jupyter::{
     ConnectionInfo, Content, Credential, Execution, ExecutionEnd, ExecutionEvent, KernelClient, SessionId,
     SessionLog, Target, ZeroMq, connection::Address, kernelspec::KernelSpec,
 };
+use sandbook_test_support::{Killed, PATIENCE, TOKEN, python, rest};
 use tempfile::TempDir;
-
-pub const PATIENCE: Duration = Duration::from_mins(1);
-
-/// The Python that the tests use.
-pub fn python() -> PathBuf {
-    let path = std::env::var_os("SANDBOOK_TEST_PYTHON").expect(
-        "set SANDBOOK_TEST_PYTHON to a Python with ipykernel, jupyter_server, jupyter_kernel_gateway and bash_kernel (cargo xtask test does)",
-    );
-    path.into()
-}
-
-pub struct Killed(pub Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
 
 pub struct Kernel {
     pub process: Killed,
@@ -91,8 +67,24 @@ pub struct Seen {
     pub types: Vec<String>,
 }
 
-pub async fn collect(mut execution: Execution) -> Seen {
+pub async fn collect(execution: Execution) -> Seen {
+    collect_on(execution, Seen::default()).await
+}
+
+/// Reads on until the code has printed this line.
+pub async fn until_line(execution: &mut Execution, line: &str) -> Seen {
     let mut seen = Seen::default();
+    let read = async {
+        while seen.stdout.lines().all(|said| said != line) {
+            take(&mut seen, execution.next().await.expect("the execution ended before that line"));
+        }
+    };
+    tokio::time::timeout(PATIENCE, read).await.expect("the line did not come");
+    seen
+}
+
+/// What is left of an execution, after what was seen.
+pub async fn collect_on(mut execution: Execution, mut seen: Seen) -> Seen {
     let all = async {
         while let Some(event) = execution.next().await {
             take(&mut seen, event);
@@ -124,75 +116,6 @@ pub fn take(seen: &mut Seen, event: ExecutionEvent) {
     }
 }
 
-/// A server started here, with its own folders.
-pub struct Server {
-    process: Killed,
-    pub url: url::Url,
-    pub folder: TempDir,
-}
-
-impl Server {
-    /// Sends a signal, as `STOP`.
-    pub fn signal(&self, name: &str) {
-        let pid = self.process.0.id().to_string();
-        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
-    }
-}
-
-pub const TOKEN: &str = "test-token";
-
-/// Starts `python -m module` as a server, waits until it answers.
-pub async fn server(module: &str, options: &[&str]) -> Server {
-    let folder = tempfile::Builder::new().prefix("sbs").tempdir().unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = Command::new(python());
-    command.args(["-m", module]).args(options).current_dir(folder.path());
-    let gateway = module == "kernel_gateway";
-    if gateway {
-        command.args([&format!("--KernelGatewayApp.port={port}"), "--KernelGatewayApp.ip=127.0.0.1"]);
-        command.env("KG_AUTH_TOKEN", TOKEN);
-    } else {
-        command.args([
-            "--no-browser",
-            "--allow-root",
-            "--ServerApp.port_retries=0",
-            "--ServerApp.ip=127.0.0.1",
-        ]);
-        command.arg(format!("--ServerApp.port={port}")).env("JUPYTER_TOKEN", TOKEN);
-    }
-    for kind in ["CONFIG", "DATA", "RUNTIME"] {
-        command.env(format!("JUPYTER_{kind}_DIR"), folder.path().join(kind));
-    }
-    command.env("JUPYTER_NO_CONFIG", "1").env("IPYTHONDIR", folder.path().join("ipython"));
-    let log = std::fs::File::create(folder.path().join("server.log")).unwrap();
-    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-    let server = Server {
-        process: Killed(command.spawn().unwrap()),
-        url: format!("http://127.0.0.1:{port}/").parse().unwrap(),
-        folder,
-    };
-    let start = Instant::now();
-    while rest("GET", &server.url, "api").await.is_err() {
-        assert!(start.elapsed() < PATIENCE, "the server did not start: {}", log_of(server.folder.path()));
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    server
-}
-
-fn log_of(folder: &Path) -> String {
-    std::fs::read_to_string(folder.join("server.log")).unwrap_or_default()
-}
-
-pub async fn rest(method: &str, server: &url::Url, path: &str) -> reqwest::Result<serde_json::Value> {
-    let client = reqwest::Client::builder().build()?;
-    let request = client
-        .request(method.parse().unwrap(), server.join(path).unwrap())
-        .header("Authorization", format!("token {TOKEN}"));
-    let request = if method == "POST" { request.json(&serde_json::json!({})) } else { request };
-    let answer = request.send().await?.error_for_status()?;
-    Ok(answer.json().await.unwrap_or_default())
-}
-
 pub fn target(server: &url::Url, kernel_id: &str) -> Target {
     Target {
         server: server.clone(),
@@ -204,7 +127,7 @@ pub fn target(server: &url::Url, kernel_id: &str) -> Target {
 }
 
 pub async fn new_kernel(server: &url::Url) -> String {
-    rest("POST", server, "api/kernels").await.unwrap()["id"].as_str().unwrap().to_owned()
+    rest("POST", server, "api/kernels").await["id"].as_str().unwrap().to_owned()
 }
 
 pub fn is_ipc(info: &ConnectionInfo) -> bool {

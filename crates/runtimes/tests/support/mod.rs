@@ -9,36 +9,23 @@
     clippy::needless_pass_by_value
 )] // each test binary uses its part
 
-pub mod proxy;
-
 use std::{
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use sandbook_runtimes::jupyter::{
     JupyterRuntime, JupyterSettings, LocalSettings, ServerSettings, Surrounding, Surroundings,
 };
 use sandbook_sandbox::{
-    CreateRequest, Event, EventKind, ExecuteRequest, Execution, Outcome, OutcomeBuilder, Progress, Runtime,
-    Sandbox, SandboxError, SandboxSettings, StopChoice,
+    CreateRequest, Event, EventKind, ExecuteRequest, Execution, KernelStatus, Outcome, OutcomeBuilder,
+    Progress, Runtime, Sandbox, SandboxError, SandboxSettings, StopChoice,
 };
+use sandbook_test_support::{PATIENCE, TOKEN, python};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use url::Url;
-
-pub const PATIENCE: Duration = Duration::from_mins(1);
-pub const TOKEN: &str = "test-token";
-
-/// The Python that the tests use.
-pub fn python() -> PathBuf {
-    let path = std::env::var_os("SANDBOOK_TEST_PYTHON").expect(
-        "set SANDBOOK_TEST_PYTHON to a Python with ipykernel, jupyter_server, jupyter_kernel_gateway and bash_kernel (cargo xtask test does)",
-    );
-    path.into()
-}
 
 /// A runtime in folders of its own.
 pub struct Place {
@@ -143,6 +130,28 @@ pub async fn finish(mut execution: Execution, mut builder: OutcomeBuilder) -> Ou
     builder.finish()
 }
 
+/// Reads on until the code has printed this line.
+pub async fn until_line(execution: &mut Execution, builder: &mut OutcomeBuilder, line: &str) {
+    let mut text = String::new();
+    let read = async {
+        while text.lines().all(|said| said != line) {
+            let event = execution.next().await.expect("the execution ended before that line");
+            builder.push(&event);
+            if let EventKind::Stream { text: more, .. } = event.kind {
+                text += &more;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, read).await.expect("the line did not come");
+}
+
+/// Waits until the kernel says that it runs something.
+pub async fn is_busy(sandbox: &Arc<dyn Sandbox>) {
+    let mut status = sandbox.status();
+    let busy = status.wait_for(|status| *status == KernelStatus::Busy);
+    drop(tokio::time::timeout(PATIENCE, busy).await.unwrap().unwrap());
+}
+
 pub async fn next_event(execution: &mut Execution, wanted: impl Fn(&EventKind) -> bool) -> Event {
     let found = async {
         loop {
@@ -157,85 +166,4 @@ pub async fn next_event(execution: &mut Execution, wanted: impl Fn(&EventKind) -
 
 pub async fn stop(sandbox: &Arc<dyn Sandbox>) {
     sandbox.stop(StopChoice::Default, Duration::from_secs(10)).await.unwrap();
-}
-
-pub struct Killed(pub Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-/// A server started here, with its own folders.
-pub struct Server {
-    pub process: Killed,
-    pub url: Url,
-    pub folder: TempDir,
-}
-
-pub async fn jupyter_server() -> Server {
-    let limits = ["--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=0"];
-    server("jupyter_server", &limits).await
-}
-
-pub async fn gateway(options: &[&str]) -> Server {
-    server("kernel_gateway", options).await
-}
-
-/// Starts `python -m module` as a server on a free port, waits until it answers.
-pub async fn server(module: &str, options: &[&str]) -> Server {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    server_at(port, module, options).await
-}
-
-/// Starts `python -m module` as a server on this port, waits until it answers.
-pub async fn server_at(port: u16, module: &str, options: &[&str]) -> Server {
-    drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
-    let folder = tempfile::Builder::new().prefix("sbs").tempdir().unwrap();
-    let mut command = Command::new(python());
-    command.args(["-m", module]).args(options).current_dir(folder.path());
-    if module == "kernel_gateway" {
-        command.args([&format!("--KernelGatewayApp.port={port}"), "--KernelGatewayApp.ip=127.0.0.1"]);
-        command.env("KG_AUTH_TOKEN", TOKEN);
-    } else {
-        command.args([
-            "--no-browser",
-            "--allow-root",
-            "--ServerApp.port_retries=0",
-            "--ServerApp.ip=127.0.0.1",
-        ]);
-        command.arg(format!("--ServerApp.port={port}")).env("JUPYTER_TOKEN", TOKEN);
-    }
-    for kind in ["CONFIG", "DATA", "RUNTIME"] {
-        command.env(format!("JUPYTER_{kind}_DIR"), folder.path().join(kind));
-    }
-    command.env("JUPYTER_NO_CONFIG", "1").env("IPYTHONDIR", folder.path().join("ipython"));
-    let log = std::fs::File::create(folder.path().join("server.log")).unwrap();
-    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-    let base = options.iter().find_map(|option| option.strip_prefix("--ServerApp.base_url=")).unwrap_or("/");
-    let scheme = if options.iter().any(|option| option.contains("certfile")) { "https" } else { "http" };
-    let server = Server {
-        process: Killed(command.spawn().unwrap()),
-        url: format!("{scheme}://127.0.0.1:{port}{base}").parse().unwrap(),
-        folder,
-    };
-    let start = Instant::now();
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        let log = || std::fs::read_to_string(server.folder.path().join("server.log")).unwrap_or_default();
-        assert!(start.elapsed() < PATIENCE, "the server did not start: {}", log());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    server
-}
-
-/// Asks a server itself, for what a test wants to know.
-pub async fn rest(method: &str, server: &Url, path: &str) -> serde_json::Value {
-    let client = reqwest::Client::new();
-    let request = client.request(method.parse().unwrap(), server.join(path).unwrap());
-    let request = request.header("Authorization", format!("token {TOKEN}"));
-    let request = if method == "POST" { request.json(&serde_json::json!({})) } else { request };
-    let answer = request.send().await.unwrap().error_for_status().unwrap();
-    answer.json().await.unwrap_or_default()
 }

@@ -1,5 +1,4 @@
 //! A TCP proxy whose line can be cut, stalled and mended.
-#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 use std::sync::{
     Arc,
@@ -12,6 +11,7 @@ use tokio::{
     sync::watch,
 };
 
+/// The state of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Bytes pass.
@@ -20,9 +20,14 @@ pub enum Line {
     Cut,
     /// Connections stay, but no byte passes.
     Stalled,
+    /// Bytes pass over new connections; those that were there stay, and nothing passes over them.
+    Forgotten,
 }
 
+/// A proxy in front of a server.
+#[derive(Debug)]
 pub struct Proxy {
+    /// The server's address by way of it.
     pub url: url::Url,
     line: watch::Sender<Line>,
     accepted: Arc<AtomicUsize>,
@@ -33,11 +38,17 @@ const SUBPROTOCOL: &[u8] = b"sec-websocket-protocol";
 
 impl Proxy {
     /// In front of `server`.
+    ///
+    /// # Panics
+    /// Where there is no free port.
     pub async fn start(server: &url::Url) -> Self {
         Self::start_with(server, false).await
     }
 
     /// In front of `server`, for whom no client asks for another framing than the oldest.
+    ///
+    /// # Panics
+    /// Where there is no free port.
     pub async fn hiding_subprotocols(server: &url::Url) -> Self {
         Self::start_with(server, true).await
     }
@@ -58,10 +69,12 @@ impl Proxy {
         Self { url, line, accepted }
     }
 
+    /// Changes the line.
     pub fn set(&self, line: Line) {
         self.line.send_replace(line);
     }
 
+    /// How many connections have come.
     pub fn accepted(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
@@ -73,14 +86,20 @@ async fn carry(near: TcpStream, port: u16, hides: bool, mut line: watch::Receive
     if *line.borrow() == Line::Cut {
         return;
     }
+    let is_new = *line.borrow() == Line::Forgotten;
+    let knows = move |line: &Line| match line {
+        Line::Stalled => false,
+        Line::Forgotten => is_new,
+        Line::Open | Line::Cut => true,
+    };
     let Ok(far) = TcpStream::connect(("127.0.0.1", port)).await else { return };
     far.set_nodelay(true).unwrap();
     far.set_zero_linger().ok();
     let (near_read, near_write) = near.into_split();
     let (far_read, far_write) = far.into_split();
     tokio::select! {
-        () = pump(near_read, far_write, hides, line.clone()) => {}
-        () = pump(far_read, near_write, false, line.clone()) => {}
+        () = pump(near_read, far_write, hides, line.clone(), knows) => {}
+        () = pump(far_read, near_write, false, line.clone(), knows) => {}
         _ = line.wait_for(|line| *line == Line::Cut) => {}
     }
 }
@@ -90,6 +109,7 @@ async fn pump(
     mut to: tokio::net::tcp::OwnedWriteHalf,
     hides: bool,
     mut line: watch::Receiver<Line>,
+    passes: impl Fn(&Line) -> bool,
 ) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -100,9 +120,7 @@ async fn pump(
         {
             buffer[at] = b'x';
         }
-        if line.wait_for(|line| *line != Line::Stalled).await.is_err()
-            || to.write_all(&buffer[..n]).await.is_err()
-        {
+        if line.wait_for(&passes).await.is_err() || to.write_all(&buffer[..n]).await.is_err() {
             return;
         }
     }

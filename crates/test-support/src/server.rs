@@ -1,0 +1,172 @@
+//! Jupyter servers with folders of their own.
+//!
+//! A server is killed, not asked: its kernels notice that within a second and end as well.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use url::Url;
+
+use crate::{Killed, PATIENCE, python};
+
+/// What the servers of tests take. It is nowhere else, so a test can look for it where no token may be.
+pub const TOKEN: &str = "t0k3n-that-nobody-should-see-4711";
+
+/// A server that answers.
+#[derive(Debug)]
+pub struct Server {
+    process: Killed,
+    /// Its address with its base path.
+    pub url: Url,
+    folder: TempDir,
+}
+
+impl Server {
+    /// Starts `python -m module` on a free port and waits until it answers.
+    ///
+    /// # Panics
+    /// With its log, where it does not.
+    pub fn start(module: &str, options: &[&str]) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self::start_at(port, module, options)
+    }
+
+    /// Starts it on this port.
+    ///
+    /// # Panics
+    /// With its log, where it does not answer.
+    pub fn start_at(port: u16, module: &str, options: &[&str]) -> Self {
+        let folder = tempfile::Builder::new().prefix("sbs").tempdir().unwrap();
+        let mut command = Command::new(python());
+        command.args(["-m", module]).args(options).current_dir(folder.path());
+        if module == "kernel_gateway" {
+            command.args([&format!("--KernelGatewayApp.port={port}"), "--KernelGatewayApp.ip=127.0.0.1"]);
+            command.env("KG_AUTH_TOKEN", TOKEN);
+        } else {
+            command.args([
+                "--no-browser",
+                "--allow-root",
+                "--ServerApp.port_retries=0",
+                "--ServerApp.ip=127.0.0.1",
+            ]);
+            command.arg(format!("--ServerApp.port={port}")).env("JUPYTER_TOKEN", TOKEN);
+        }
+        for kind in ["CONFIG", "DATA", "RUNTIME"] {
+            command.env(format!("JUPYTER_{kind}_DIR"), folder.path().join(kind));
+        }
+        command.env("JUPYTER_NO_CONFIG", "1").env("IPYTHONDIR", folder.path().join("ipython"));
+        let log = std::fs::File::create(folder.path().join("server.log")).unwrap();
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let base =
+            options.iter().find_map(|option| option.strip_prefix("--ServerApp.base_url=")).unwrap_or("/");
+        let scheme = if options.iter().any(|option| option.contains("certfile")) { "https" } else { "http" };
+        let server = Self {
+            process: Killed(command.spawn().unwrap()),
+            url: format!("{scheme}://127.0.0.1:{port}{base}").parse().unwrap(),
+            folder,
+        };
+        let start = Instant::now();
+        while !server.answers() {
+            assert!(start.elapsed() < PATIENCE, "the server did not start: {}", server.log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server
+    }
+
+    /// What it has said so far.
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("server.log")).unwrap_or_default()
+    }
+
+    /// Sends a signal, as `STOP`.
+    ///
+    /// # Panics
+    /// Where the server is gone.
+    pub fn signal(&self, name: &str) {
+        let process = self.process.0.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &process]).status().unwrap().success());
+    }
+
+    /// The kernels that run there, once it answers.
+    pub fn kernels(&self) -> Option<Vec<Value>> {
+        serde_json::from_str(&self.get("api/kernels")?).ok()
+    }
+
+    fn answers(&self) -> bool {
+        if self.url.scheme() == "https" { self.stream().is_some() } else { self.get("api").is_some() }
+    }
+
+    fn stream(&self) -> Option<TcpStream> {
+        TcpStream::connect(("127.0.0.1", self.url.port()?)).ok()
+    }
+
+    /// The body of an answer.
+    fn get(&self, path: &str) -> Option<String> {
+        let mut stream = self.stream()?;
+        let path = self.url.join(path).ok()?.path().to_owned();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {TOKEN}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
+    }
+}
+
+/// A Jupyter server without limits on output.
+pub async fn jupyter_server() -> Server {
+    let limits = [
+        "--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=0",
+        "--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=0",
+    ];
+    server("jupyter_server", &limits).await
+}
+
+/// A Kernel Gateway.
+pub async fn gateway(options: &[&str]) -> Server {
+    server("kernel_gateway", options).await
+}
+
+/// Starts `python -m module` on a free port, while other tasks go on.
+///
+/// # Panics
+/// Where it does not start.
+pub async fn server(module: &str, options: &[&str]) -> Server {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    server_at(port, module, options).await
+}
+
+/// Starts it on this port.
+///
+/// # Panics
+/// Where it does not start.
+pub async fn server_at(port: u16, module: &str, options: &[&str]) -> Server {
+    // what connects to a server needs it, and only the first call counts
+    drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
+    let module = module.to_owned();
+    let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+    let start = move || {
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        Server::start_at(port, &module, &options)
+    };
+    tokio::task::spawn_blocking(start).await.unwrap()
+}
+
+/// Asks a server itself, for what a test wants to know.
+///
+/// # Panics
+/// Where it refuses.
+pub async fn rest(method: &str, server: &Url, path: &str) -> Value {
+    let request = reqwest::Client::new().request(method.parse().unwrap(), server.join(path).unwrap());
+    let request = request.header("Authorization", format!("token {TOKEN}"));
+    let request = if method == "POST" { request.json(&serde_json::json!({})) } else { request };
+    let answer = request.send().await.unwrap().error_for_status().unwrap();
+    answer.json().await.unwrap_or_default()
+}
