@@ -17,6 +17,7 @@ use secrecy::SecretString;
 use serde::Serialize;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 pub use self::event::{Activity, ExecutionEnd, ExecutionEvent, Origin, SessionEvent};
 use self::{request::Waiting, router::Router};
@@ -77,7 +78,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl KernelClient {
-    /// Starts carrying messages in a task of its own, until [`KernelClient::stop`] or until every clone is dropped.
+    /// Starts carrying messages in a task of its own, in the present span, until [`KernelClient::stop`] or until every clone is dropped.
     pub fn start(transport: impl Transport) -> (Self, SessionLog) {
         let (outgoing, to_send) = mpsc::channel(OUTGOING);
         let (log, session_log) = mpsc::unbounded_channel();
@@ -103,12 +104,13 @@ impl KernelClient {
                 }
             })
         };
-        tokio::spawn(async move {
+        let carry = async move {
             let end = Box::new(transport).run(to_send, deliver, stop).await;
             if let Some(shared) = weak.upgrade() {
                 shared.ended(end);
             }
-        });
+        };
+        tokio::spawn(carry.in_current_span());
         (Self(shared), session_log)
     }
 

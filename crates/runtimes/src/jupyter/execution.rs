@@ -15,6 +15,7 @@ use tokio::{
     sync::{mpsc, watch},
     time::Instant,
 };
+use tracing::Instrument as _;
 
 use super::{sandbox::Inner, translate::Translator};
 
@@ -136,7 +137,7 @@ impl Run {
         match limit {
             Limit::Timeout => {
                 if let Some(inner) = self.inner.upgrade() {
-                    tokio::spawn(async move { inner.interrupt_for_timeout().await });
+                    tokio::spawn(async move { inner.interrupt_for_timeout().await }.in_current_span());
                 }
                 match self.restart_after {
                     Some(grace) => after(Limit::Restart, grace),
@@ -145,7 +146,7 @@ impl Run {
             }
             Limit::Restart => {
                 if let Some(inner) = self.inner.upgrade() {
-                    tokio::spawn(inner.restart_for_timeout());
+                    tokio::spawn(inner.restart_for_timeout().in_current_span());
                 }
                 after(Limit::Outcome, AFTER_TIMEOUT)
             }

@@ -8,6 +8,7 @@ use std::{
 use sandbook_jupyter::{Activity, End as LinkEnd, KernelClient, Link, Origin, SessionEvent, SessionLog};
 use sandbook_sandbox::{DeathCause, Event, EventKind, KernelStatus};
 use tokio::sync::watch;
+use tracing::Instrument as _;
 
 use super::{
     sandbox::{Inner, lock},
@@ -32,7 +33,8 @@ impl Inner {
         }
     }
 
-    /// Watches one connection to its end: its state becomes the status, its log the late events.
+    /// Watches one connection to its end: its state becomes the status, its log the late events. Called in the
+    /// connection's span.
     pub(super) fn follow(
         self: &Arc<Self>,
         client: KernelClient,
@@ -47,7 +49,7 @@ impl Inner {
         let weak = Arc::downgrade(self);
         let mut activity = client.activity();
         drop(client);
-        tokio::spawn(async move {
+        let followed = async move {
             let mut reconnecting = None;
             loop {
                 let event = tokio::select! {
@@ -65,6 +67,7 @@ impl Inner {
                 let (Some(event), Some(inner)) = (event, weak.upgrade()) else { return };
                 match event {
                     SessionEvent::Link(link) => {
+                        tell(&link);
                         let closed = link == Link::Ended(LinkEnd::KernelClosed);
                         let gone =
                             if link == Link::Ended(LinkEnd::Stopped) { lock(&inner.live).gone } else { None };
@@ -87,7 +90,8 @@ impl Inner {
                     }
                 }
             }
-        });
+        };
+        tokio::spawn(followed.in_current_span());
     }
 
     /// Executions of a kernel that is gone say nothing more: whoever reads them reaches their end.
@@ -153,6 +157,19 @@ impl Inner {
                 }
             }
         });
+    }
+}
+
+/// Puts on record what happens to a connection.
+fn tell(link: &Link) {
+    match link {
+        Link::Connecting => {}
+        Link::Connected => tracing::info!("connected"),
+        Link::Reconnecting { attempt: 0, quiet, reason, .. } => {
+            tracing::warn!(reason, quiet_ms = quiet.as_millis(), "the connection is away");
+        }
+        Link::Reconnecting { attempt, reason, .. } => tracing::debug!(reason, attempt, "still away"),
+        Link::Ended(end) => tracing::info!(%end, "the connection ended"),
     }
 }
 

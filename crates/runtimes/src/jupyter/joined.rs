@@ -6,7 +6,7 @@ use sandbook_jupyter::{ConnectionInfo, KernelClient, SessionId, ZeroMq};
 use sandbook_sandbox::{BoxFuture, SandboxError, StopChoice, StopReport};
 
 use super::{
-    host::{Connected, Host},
+    host::{Connected, HERE, Host},
     settings::Handle,
 };
 
@@ -22,16 +22,16 @@ impl JoinedHost {
         let gone = || SandboxError::Gone { what: format!("the kernel of {}", connection_file.display()) };
         let info = ConnectionInfo::read(&connection_file).map_err(|_| gone())?;
         let name = info.kernel_name.clone();
-        let (client, log) = KernelClient::start(ZeroMq::new(info, SessionId::random()));
+        let connected = Connected::over(ZeroMq::new(info, SessionId::random()), "joined kernel", HERE);
+        let client = connected.client.clone();
         let mut link = client.link();
-        let connected = link.wait_for(|link| *link != sandbook_jupyter::Link::Connecting);
-        let connected =
-            tokio::time::timeout(Duration::from_secs(3), connected).await.is_ok_and(|link| link.is_ok());
-        if !connected || *client.link().borrow() != sandbook_jupyter::Link::Connected {
+        let is_up = link.wait_for(|link| *link != sandbook_jupyter::Link::Connecting);
+        let is_up = tokio::time::timeout(Duration::from_secs(3), is_up).await.is_ok_and(|link| link.is_ok());
+        if !is_up || *client.link().borrow() != sandbook_jupyter::Link::Connected {
             client.stop();
             return Err(gone());
         }
-        Ok((Self { connection_file }, Connected { client, log, retry: None, death: None }, name))
+        Ok((Self { connection_file }, connected, name))
     }
 }
 

@@ -15,10 +15,11 @@ use sandbook_jupyter::{
 use sandbook_sandbox::{BoxFuture, DeathCause, SandboxError, StopChoice, StopReport};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::{
-    host::{Connected, Host},
+    host::{Connected, HERE, Host},
     kernels::LocalKernel,
     settings::Handle,
 };
@@ -135,7 +136,8 @@ impl Plan {
             supervisor: self.supervisor.clone(),
         };
         let child = Child::start(launch).await.map_err(|error| failed(error.to_string()))?;
-        let (client, log) = KernelClient::start(ZeroMq::new(info, SessionId::random()));
+        let connected = Connected::over(ZeroMq::new(info, SessionId::random()), "kernel", HERE);
+        let client = &connected.client;
         let died = tokio::select! {
             ready = client.ready(READY_PATIENCE) => match ready {
                 Ok(_) => None,
@@ -161,7 +163,8 @@ impl Plan {
                 last_lines(&child.last_words())
             )));
         }
-        let connected = Connected { client, log, retry: None, death: Some(death_of(&child)) };
+        let death = connected.span.in_scope(|| death_of(&child));
+        let connected = Connected { death: Some(death), ..connected };
         Ok((Running { child, connection_file, folder }, connected))
     }
 
@@ -207,13 +210,14 @@ fn cause(exit: Exit) -> DeathCause {
 fn death_of(child: &Child) -> watch::Receiver<Option<DeathCause>> {
     let mut exit = child.exit();
     let (sender, receiver) = watch::channel(None);
-    tokio::spawn(async move {
+    let watched = async move {
         let exit = exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
         if let Some(peak) = exit.and_then(|exit| exit.peak_memory) {
             tracing::info!(peak_memory = peak, "a kernel has ended");
         }
         sender.send_replace(exit.map(cause));
-    });
+    };
+    tokio::spawn(watched.in_current_span());
     receiver
 }
 

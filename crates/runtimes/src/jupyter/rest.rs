@@ -99,6 +99,12 @@ impl Server {
         &self.address
     }
 
+    /// Host and port, for logs: the one part of an address that holds no secret.
+    pub(super) fn host(&self) -> String {
+        let port = self.url.port_or_known_default().unwrap_or_default();
+        format!("{}:{port}", self.url.host_str().unwrap_or_default())
+    }
+
     /// Where a kernel's WebSocket is.
     pub(super) fn target(&self, kernel_id: &str) -> Result<Target, SandboxError> {
         let credential = match &self.token {

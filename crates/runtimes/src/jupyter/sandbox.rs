@@ -17,6 +17,7 @@ use sandbook_sandbox::{
 };
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
+use tracing::Instrument as _;
 
 use super::{
     execution::Run,
@@ -69,7 +70,7 @@ impl JupyterSandbox {
         host: Box<dyn Host>,
         connected: Connected,
     ) -> Self {
-        let Connected { client, log, retry, death } = connected;
+        let Connected { span, client, log, retry, death } = connected;
         let over_server = retry.is_some();
         let live = Live {
             client: client.clone(),
@@ -90,10 +91,12 @@ impl JupyterSandbox {
             stopped: AtomicBool::new(false),
             late: Mutex::default(),
         });
-        if over_server {
-            inner.watch_existence(&client);
-        }
-        inner.follow(client, log, death, 0);
+        span.in_scope(|| {
+            if over_server {
+                inner.watch_existence(&client);
+            }
+            inner.follow(client, log, death, 0);
+        });
         Self(inner)
     }
 
@@ -142,7 +145,7 @@ impl Inner {
         self.set_status(generation, KernelStatus::Starting);
         match self.host.restart(&before).await {
             Ok(Some(connected)) => {
-                let Connected { client, log, retry, death } = connected;
+                let Connected { span, client, log, retry, death } = connected;
                 *lock(&self.live) = Live {
                     client: client.clone(),
                     retry,
@@ -154,7 +157,7 @@ impl Inner {
                 before.kernel_restarted();
                 before.stop();
                 self.no_more_late();
-                self.follow(client, log, death, generation);
+                span.in_scope(|| self.follow(client, log, death, generation));
                 self.set_status(generation, KernelStatus::Idle);
             }
             Ok(None) => {
@@ -212,7 +215,7 @@ impl Inner {
             restart_after: request.restart_after,
             interrupts: self.interrupts.clone(),
         };
-        tokio::spawn(run.carry());
+        tokio::spawn(run.carry().in_current_span());
         Ok(Execution::new(id, receiver, input_to))
     }
 

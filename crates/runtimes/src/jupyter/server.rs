@@ -90,8 +90,7 @@ impl ServerHost {
         let socket = WebSocket::connect(target, session.clone()).await;
         let socket = socket.map_err(|error| server.explain_socket(error, &model.id))?;
         let retry = Some(socket.retry());
-        let (client, log) = KernelClient::start(socket);
-        let connected = Connected { client, log, retry, death: None };
+        let connected = Connected { retry, ..Connected::over(socket, "server", &server.host()) };
         Ok(OnServer { host: Self { server, kernel_id: model.id.clone(), owned, session }, connected, model })
     }
 
