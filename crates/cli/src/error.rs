@@ -2,7 +2,7 @@
 
 use sandbook_client::ClientError;
 use sandbook_protocol::ProtocolError;
-use sandbook_sandbox::SandboxError;
+use sandbook_sandbox::{SandboxError, sentence};
 use serde::Serialize;
 
 /// The status where the arguments, or a file named in them, are wrong.
@@ -109,21 +109,6 @@ impl From<&SandboxError> for CommandError {
     }
 }
 
-/// A message as a sentence: a full stop, and a capital unless it begins with the name of something.
-pub(crate) fn sentence(text: &str) -> String {
-    let word = text.split_whitespace().next().unwrap_or_default();
-    let mut sentence = text.to_owned();
-    if word.bytes().all(|byte| byte.is_ascii_alphabetic())
-        && let Some(first) = sentence.get_mut(..1)
-    {
-        first.make_ascii_uppercase();
-    }
-    if !sentence.ends_with(['.', '!', '?']) {
-        sentence.push('.');
-    }
-    sentence
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,14 +122,5 @@ mod tests {
         assert_eq!(CommandError::from(&limit).status, 124);
         assert_eq!(CommandError::from(&SandboxError::Cancelled).status, 130);
         assert_eq!(CommandError::from(&died).message, "The kernel died (signal 9).");
-    }
-
-    #[test]
-    fn a_sentence_does_not_change_the_name_that_it_begins_with() {
-        for (text, expected) in
-            [("it failed", "It failed."), ("in.ipynb is gone", "in.ipynb is gone."), ("", ".")]
-        {
-            assert_eq!(sentence(text), expected);
-        }
     }
 }

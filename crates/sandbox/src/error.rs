@@ -180,3 +180,39 @@ impl SandboxError {
         )
     }
 }
+
+/// A message as a sentence: a full stop, and a capital unless it begins with a name, a path or an address. What is no
+/// plain lower-case word at its beginning stays as it is.
+pub fn sentence(text: &str) -> String {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let mut sentence = text.to_owned();
+    if word.bytes().all(|byte| byte.is_ascii_lowercase())
+        && let Some(first) = sentence.get_mut(..1)
+    {
+        first.make_ascii_uppercase();
+    }
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_unless_it_begins_with_a_name() {
+        for (text, expected) in [
+            ("the kernel died", "The kernel died."),
+            ("is it there?", "Is it there?"),
+            ("http://127.0.0.1:1/ cannot be reached", "http://127.0.0.1:1/ cannot be reached."),
+            ("nope.py cannot be read.", "nope.py cannot be read."),
+            ("iPython did not start", "iPython did not start."),
+            ("über alles", "über alles."),
+            ("", "."),
+        ] {
+            assert_eq!(sentence(text), expected);
+        }
+    }
+}

@@ -28,7 +28,7 @@ mod settings;
 
 pub use capability::{Capabilities, Capability, Support};
 pub use client::{BlockingEvents, Client, DEFAULT_TIMEOUT};
-pub use error::SandboxError;
+pub use error::{SandboxError, sentence};
 pub use event::{End, Event, EventKind, Execution, ExecutionId, MimeBundle, Payload, StreamName};
 pub use lines::{Line, Lines};
 pub use outcome::{CodeError, Outcome, OutcomeBuilder, RichResult};

@@ -1,7 +1,7 @@
 //! Errors of the owner, and how errors from below become what a person reads.
 
 use sandbook_protocol::{ErrorCode, ProtocolError};
-use sandbook_sandbox::SandboxError;
+use sandbook_sandbox::{SandboxError, sentence};
 
 /// The owner cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -37,21 +37,6 @@ pub fn sandbox_error(error: &SandboxError) -> ProtocolError {
     ProtocolError { code, message, hint: error.hint().to_owned(), retry: error.can_retry() }
 }
 
-/// A text as a sentence. A first word that is a name, a path or an address stays as it is.
-fn sentence(text: &str) -> String {
-    let first_word = text.split_whitespace().next().unwrap_or_default();
-    let mut sentence = text.to_owned();
-    if first_word.bytes().all(|byte| byte.is_ascii_lowercase())
-        && let Some(first) = sentence.get_mut(..1)
-    {
-        first.make_ascii_uppercase();
-    }
-    if !sentence.ends_with('.') {
-        sentence.push('.');
-    }
-    sentence
-}
-
 /// An error of the store, as it reaches a person.
 pub(crate) fn store_error(error: &sandbook_store::Error) -> ProtocolError {
     let code = match error {
@@ -61,22 +46,4 @@ pub(crate) fn store_error(error: &sandbook_store::Error) -> ProtocolError {
         _ => ErrorCode::FileUnwritable,
     };
     ProtocolError::new(code, error.to_string(), error.hint().unwrap_or("The logs say more."))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sentence_begins_with_a_capital_unless_it_begins_with_a_name() {
-        for (text, expected) in [
-            ("the kernel died", "The kernel died."),
-            ("http://127.0.0.1:1/ cannot be reached", "http://127.0.0.1:1/ cannot be reached."),
-            ("nope.py cannot be read.", "nope.py cannot be read."),
-            ("", "."),
-            ("über alles", "über alles."),
-        ] {
-            assert_eq!(sentence(text), expected);
-        }
-    }
 }

@@ -5,13 +5,13 @@ use std::{
     time::Duration,
 };
 
-use sandbook_sandbox::{ExecuteRequest, Outcome};
+use sandbook_sandbox::{ExecuteRequest, Outcome, sentence};
 use sandbook_store::config::{SETTINGS, Settings, SettingsFile};
 
 use crate::{
     Ended,
     arguments::{Exec, limit},
-    error::{CommandError, INFRASTRUCTURE, sentence},
+    error::{CommandError, INFRASTRUCTURE},
     events, execution, home, logging, output,
     printer::Printer,
     sandbox::Own,

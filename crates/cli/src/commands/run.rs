@@ -11,7 +11,7 @@ use std::{
 
 use sandbook_notebook::{CellKey, CellKind, NewCell, Notebook, Operation, Position, RawJson, StoredOutput};
 use sandbook_protocol::OutputId;
-use sandbook_sandbox::{Event, EventKind, ExecuteRequest, Outcome, Payload, StreamName};
+use sandbook_sandbox::{Event, EventKind, ExecuteRequest, Outcome, Payload, StreamName, sentence};
 use sandbook_store::files::{Fingerprint, Replacement, write_atomically};
 use sandbook_workbench::outputs::LiveOutputs;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::{
     Ended,
     arguments::{Run, limit},
-    error::{CommandError, sentence},
+    error::CommandError,
     events, execution, home, logging, output,
     sandbox::Own,
     signals::Signals,

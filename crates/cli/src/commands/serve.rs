@@ -4,17 +4,12 @@ use std::time::Duration;
 
 use sandbook_client::Listener;
 use sandbook_gateway::{Gateway, PageSource};
+use sandbook_sandbox::sentence;
 use sandbook_workbench::{LogLines, Workbench, WorkbenchOptions};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    Ended,
-    arguments::Serve,
-    error::{CommandError, sentence},
-    home, logging,
-    signals::Signals,
-};
+use crate::{Ended, arguments::Serve, error::CommandError, home, logging, signals::Signals};
 
 /// How long an owner without clients waits for one.
 const LEAVE_AFTER: Duration = Duration::from_secs(10);
