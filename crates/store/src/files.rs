@@ -129,36 +129,22 @@ impl Replacement {
     /// Writes `segments` beside the file at `path` (or what a symbolic link there leads to) and waits until they are
     /// on the disk. The file need not exist; its folder must.
     pub fn prepare<'a>(path: &Path, segments: impl IntoIterator<Item = &'a [u8]>) -> Result<Self> {
-        let target = follow_links(path)?;
-        let error = |source| Error::io(&target, source);
-        let folder =
-            target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let existing = match fs::metadata(&target) {
-            Ok(metadata) if metadata.is_dir() => return Err(Error::IsFolder { path: target }),
-            Ok(metadata) if metadata.permissions().readonly() => {
-                return Err(Error::ReadOnly { path: target });
-            }
-            Ok(metadata) => {
-                platform::check_writable(&target).map_err(error)?;
-                Some(metadata)
-            }
-            Err(found) if found.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(error(source)),
-        };
-        if !folder.exists() {
-            return Err(Error::FolderGone { path: folder.to_owned() });
-        }
-        let temporary = platform::create_beside(folder, existing.as_ref()).map_err(error)?;
         let mut hasher = blake3::Hasher::new();
-        let mut writer = BufWriter::with_capacity(256 * 1024, temporary.as_file());
-        for segment in segments {
+        let read_through = segments.into_iter().inspect(|segment| {
             hasher.update(segment);
-            writer.write_all(segment).map_err(error)?;
-        }
-        writer.flush().map_err(error)?;
-        drop(writer);
-        temporary.as_file().sync_all().map_err(error)?;
+        });
+        let (target, temporary) = write_beside(path, read_through)?;
         Ok(Self { digest: Digest(*hasher.finalize().as_bytes()), temporary, target })
+    }
+
+    /// The same for a content whose digest is known: hashing a large one again would take as long as writing it.
+    pub fn prepare_hashed<'a>(
+        path: &Path,
+        segments: impl IntoIterator<Item = &'a [u8]>,
+        digest: Digest,
+    ) -> Result<Self> {
+        let (target, temporary) = write_beside(path, segments)?;
+        Ok(Self { target, temporary, digest })
     }
 
     /// Of the new content.
@@ -176,6 +162,38 @@ impl Replacement {
         }
         Fingerprint::from_metadata(&metadata, self.digest).map_err(error)
     }
+}
+
+/// Writes `segments` beside the file that `path` means, and waits until they are on the disk.
+fn write_beside<'a>(
+    path: &Path,
+    segments: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<(PathBuf, tempfile::NamedTempFile)> {
+    let target = follow_links(path)?;
+    let error = |source| Error::io(&target, source);
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let existing = match fs::metadata(&target) {
+        Ok(metadata) if metadata.is_dir() => return Err(Error::IsFolder { path: target }),
+        Ok(metadata) if metadata.permissions().readonly() => return Err(Error::ReadOnly { path: target }),
+        Ok(metadata) => {
+            platform::check_writable(&target).map_err(error)?;
+            Some(metadata)
+        }
+        Err(found) if found.kind() == io::ErrorKind::NotFound => None,
+        Err(source) => return Err(error(source)),
+    };
+    if !folder.exists() {
+        return Err(Error::FolderGone { path: folder.to_owned() });
+    }
+    let temporary = platform::create_beside(folder, existing.as_ref()).map_err(error)?;
+    let mut writer = BufWriter::with_capacity(256 * 1024, temporary.as_file());
+    for segment in segments {
+        writer.write_all(segment).map_err(error)?;
+    }
+    writer.flush().map_err(error)?;
+    drop(writer);
+    temporary.as_file().sync_all().map_err(error)?;
+    Ok((target, temporary))
 }
 
 /// Replaces the file at `path` by `segments` in a row, keeping its permissions and, where allowed, its owner.
@@ -284,6 +302,16 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         drop(replacement);
         assert_eq!(only_file_in(folder.path()), path);
+    }
+
+    #[test]
+    fn a_digest_that_is_known_is_taken_over_and_not_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let known = Digest::of(b"told");
+        let written = Replacement::prepare_hashed(&path, [b"one".as_slice(), b"two"], known).unwrap();
+        assert_eq!(written.commit().unwrap().digest, known);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "onetwo");
     }
 
     #[cfg(unix)]

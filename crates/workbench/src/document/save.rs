@@ -29,6 +29,7 @@ pub(crate) struct Saved {
 /// What a save needs, taken under the lock.
 struct Plan {
     segments: Vec<Bytes>,
+    digest: Digest,
     version: u64,
     save: sandbook_store::journal::Save,
 }
@@ -106,7 +107,7 @@ impl Document {
             let at = self.state().file.saved_at.unwrap_or_else(SystemTime::now);
             return Ok(Saved { at, path: target.to_owned() });
         };
-        let fingerprint = replace(target, &plan.segments)?;
+        let fingerprint = replace(target, &plan.segments, plan.digest)?;
         let mut state = self.state();
         state.journal.finish_save(plan.save).map_err(|error| store_error(&error))?;
         Ok(state.saved(target, fingerprint, plan.version, started))
@@ -127,7 +128,7 @@ impl Document {
         }
         let save = state.journal.begin_save(digest).map_err(|error| store_error(&error))?;
         state.begin_generation().map_err(|error| store_error(&error))?;
-        Ok(Some(Plan { segments, version, save }))
+        Ok(Some(Plan { segments, digest, version, save }))
     }
 
     /// Writes another file; the document belongs to that one from now on.
@@ -139,7 +140,8 @@ impl Document {
             let segments = state.notebook.segments(&mut no_blobs).map_err(|error| internal(&error))?;
             (segments, state.notebook.version())
         };
-        let fingerprint = replace(target, &segments)?;
+        let digest = Digest::of_segments(segments.iter().map(AsRef::as_ref));
+        let fingerprint = replace(target, &segments, digest)?;
         let name = target.display().to_string();
         let journals = &self.surroundings.disk.journals;
         let mut state = self.state();
@@ -265,8 +267,8 @@ fn taken(target: &Path) -> ProtocolError {
     )
 }
 
-fn replace(target: &Path, segments: &[Bytes]) -> Result<Fingerprint, ProtocolError> {
-    let prepared = Replacement::prepare(target, segments.iter().map(AsRef::as_ref));
+fn replace(target: &Path, segments: &[Bytes], digest: Digest) -> Result<Fingerprint, ProtocolError> {
+    let prepared = Replacement::prepare_hashed(target, segments.iter().map(AsRef::as_ref), digest);
     prepared.and_then(Replacement::commit).map_err(|error| {
         ProtocolError::new(
             ErrorCode::FileUnwritable,
