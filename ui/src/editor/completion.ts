@@ -10,11 +10,12 @@ import {
   startCompletion,
 } from "@codemirror/autocomplete";
 import { globalCompletion, localCompletionSource } from "@codemirror/lang-python";
-import { StateEffect, StateField } from "@codemirror/state";
+import { StateEffect, StateField, type Text } from "@codemirror/state";
 import { type Command, type EditorView, type Tooltip, showTooltip } from "@codemirror/view";
 
 import type { Completion as KernelCompletion, Inspection } from "../platform";
 import { renderLines } from "../text/ansi";
+import { excerptAt } from "./excerpt";
 
 /** What an editor may ask of the kernel; null while it cannot answer. */
 export interface Kernel {
@@ -49,36 +50,45 @@ function option([label, kind]: readonly [string, string | null]): Completion {
 }
 
 interface Late {
-  readonly text: string;
+  readonly doc: Text;
   readonly pos: number;
-  readonly answer: KernelCompletion;
+  readonly answer: CompletionResult;
 }
 
-const resultOf = (answer: KernelCompletion): CompletionResult | null =>
+/** `from`: where what the kernel was given begins in the source. */
+const resultOf = (answer: KernelCompletion, from: number): CompletionResult | null =>
   answer.matches.length === 0
     ? null
-    : { from: answer.from, to: answer.to, options: answer.matches.map(option), validFor: /^[\w.]*$/ };
+    : {
+        from: from + answer.from,
+        to: from + answer.to,
+        options: answer.matches.map(option),
+        validFor: /^[\w.]*$/,
+      };
 
 /** Asks the kernel. What comes after the budget is shown as well, if the person has not gone on meanwhile. */
 export function kernelSource(kernel: Kernel): CompletionSource {
   let late: Late | null = null;
   return async (context: CompletionContext): Promise<CompletionResult | null> => {
-    const { pos } = context;
-    const text = context.state.doc.toString();
-    if (late?.text === text && late.pos === pos) return resultOf(late.answer);
+    const {
+      pos,
+      state: { doc },
+    } = context;
+    if (late?.doc.eq(doc) && late.pos === pos) return late.answer;
     late = null;
     const word = context.matchBefore(/[\w.%]+/);
     if (!context.explicit && !(word && /[.\w]$/.test(word.text))) return null;
-    const asked = kernel.complete(text, pos);
+    const { code, from } = excerptAt(doc, pos);
+    const asked = kernel.complete(code, pos - from)?.then((answer) => resultOf(answer, from));
     if (!asked) return null;
     const answer = await within(asked, context.explicit ? 2000 : BUDGET_MS);
-    if (answer) return context.aborted ? null : resultOf(answer);
+    if (answer) return context.aborted ? null : answer;
     void asked.then(
       (slow) => {
         const { view } = context;
-        if (!view || view.state.selection.main.head !== pos || view.state.doc.toString() !== text) return;
-        late = { text, pos, answer: slow };
-        if (slow.matches.length > 0) startCompletion(view);
+        if (!slow || !view || view.state.selection.main.head !== pos || !view.state.doc.eq(doc)) return;
+        late = { doc, pos, answer: slow };
+        startCompletion(view);
       },
       () => undefined,
     );
@@ -124,7 +134,8 @@ export const showInspection =
     const pos = view.state.selection.main.head;
     const before = view.state.sliceDoc(Math.max(0, pos - 1), pos);
     if (before.trim() === "") return false;
-    const asked = kernel.inspect(view.state.doc.toString(), pos);
+    const { code, from } = excerptAt(view.state.doc, pos);
+    const asked = kernel.inspect(code, pos - from);
     if (!asked) return false;
     void within(asked, 3000).then((answer) => {
       if (!answer?.found || view.state.selection.main.head !== pos) return;

@@ -27,8 +27,15 @@ const ICONS: Partial<Record<CellLook, readonly [IconName, "" | "err" | "warn"]>>
 
 /** The first line that says something. */
 export function firstLine(source: string): string {
-  const lines = source.split("\n").map((line) => line.trim());
-  return lines.find((line) => line !== "" && !line.startsWith("#")) ?? lines.find((line) => line !== "") ?? "";
+  let comment = "";
+  for (let at = 0, end = 0; at <= source.length; at = end + 1) {
+    end = source.indexOf("\n", at);
+    if (end < 0) end = source.length;
+    const line = source.slice(at, end).trim();
+    if (line !== "" && !line.startsWith("#")) return line;
+    comment ||= line;
+  }
+  return comment;
 }
 
 export function outlineOf(cells: readonly Cell[], headingsOnly: boolean): OutlineRow[] {
