@@ -10,7 +10,8 @@ use sandbook_sandbox::{AttachHandle, CreateRequest, Sandbox, SandboxError, Sandb
 use super::{
     JupyterRuntime, VARIANT, capability, host,
     joined::JoinedHost,
-    local::{self, Plan},
+    launch::{Plan, make_private},
+    local::LocalHost,
     managed::{ManagedHost, ServerPlan},
     python::{self, Interpreter},
     rest::Server,
@@ -34,7 +35,7 @@ impl JupyterRuntime {
             let reason = format!("{} is no folder", folder.display());
             return Err(SandboxError::Setting { setting: "working_directory".into(), reason });
         }
-        local::make_private(&self.surrounding.run_folder)?;
+        make_private(&self.surrounding.run_folder)?;
         let (this, for_search) = (self.clone(), folder.clone());
         let search = move || this.local_kernels(for_search.as_deref()).choose(&settings, this.home());
         let kernel = tokio::task::spawn_blocking(search)
@@ -49,7 +50,7 @@ impl JupyterRuntime {
             run_folder: self.surrounding.run_folder.clone(),
             supervisor: self.surrounding.supervisor.clone(),
         };
-        let (host, connected) = plan.start(&request.cancel).await?;
+        let (host, connected) = LocalHost::start(plan, &request.cancel).await?;
         let info = SandboxInfo {
             variant: VARIANT,
             title: request.settings.name.unwrap_or(title),
@@ -96,7 +97,7 @@ impl JupyterRuntime {
             .or_else(|| self.home().map(Path::to_owned))
             .unwrap_or_else(|| "/".into());
         let python = self.python_with_server(&settings, &root)?;
-        local::make_private(&self.surrounding.run_folder)?;
+        make_private(&self.surrounding.run_folder)?;
         let plan = ServerPlan {
             python,
             root: root.clone(),

@@ -71,7 +71,7 @@ impl ServerPlan {
     ) -> Result<ManagedServer, SandboxError> {
         progress.report("Starting a Jupyter server", None);
         let folder = self.run_folder.join(format!("server-{}", Uuid::new_v4().simple()));
-        super::local::make_private(&folder)?;
+        super::launch::make_private(&folder)?;
         let mut guard = Folder(Some(folder.clone()));
         let token = SecretString::from(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()));
         let child = Child::start(self.launch(&folder, &token)).await;

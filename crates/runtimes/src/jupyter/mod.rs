@@ -9,6 +9,7 @@
 //! address or error. Deliberately absent: files, terminals and variables, which come with their own contract.
 
 mod capability;
+mod contract;
 mod create;
 pub mod environment;
 mod execution;
@@ -17,6 +18,7 @@ mod follow;
 mod host;
 mod joined;
 mod kernels;
+mod launch;
 mod local;
 mod managed;
 mod paste;
@@ -24,6 +26,7 @@ mod python;
 mod rest;
 mod sandbox;
 mod server;
+mod server_kernels;
 mod settings;
 mod tls;
 mod translate;
@@ -45,7 +48,7 @@ pub use self::{
     kernels::{LocalKernel, LocalKernels},
     paste::{NotRecognised, Provider, Recognised, is_loopback, parse_pasted},
     python::{Interpreter, Origin, Surroundings},
-    rest::ServerKernelSpec,
+    server_kernels::ServerKernelSpec,
     settings::{Handle, JupyterSettings, LocalSettings, ManagedServerSettings, ServerSettings},
 };
 
@@ -183,7 +186,7 @@ impl Runtime for JupyterRuntime {
             let server = Server::new(&settings, credential.cloned())?;
             let kernels = server.kernels().await?;
             let documents = server.documents().await;
-            let listed = |kernel: rest::KernelModel| {
+            let listed = |kernel: server_kernels::KernelModel| {
                 let document = documents.iter().find(|(id, _)| *id == kernel.id).map(|(_, path)| path);
                 let handle = Handle::Server { kernel_id: kernel.id, owned: false, session: None };
                 Listed {

@@ -3,25 +3,17 @@
 //! One request where one is enough: a refused token ends the matter. Redirects are not followed, so a login page is
 //! seen as what it is, and a token never travels to another host.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 
 use reqwest::{Method, StatusCode, header};
 use sandbook_jupyter::{Credential, Target};
 use sandbook_sandbox::{SandboxError, SecretUrl};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
 
-use super::{
-    explain::{not_json, said},
-    paste::is_loopback,
-    settings::ServerSettings,
-    tls::Trust,
-};
+use super::{explain::not_json, paste::is_loopback, settings::ServerSettings, tls::Trust};
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Starting a kernel can take a while; everything else is quick.
@@ -38,29 +30,6 @@ pub(super) struct Server {
     token_in_query: bool,
     http: reqwest::Client,
     pub(super) trust: Trust,
-}
-
-/// A kernel as a server describes it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct KernelModel {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) state: String,
-    pub(super) connections: Option<u32>,
-    pub(super) last_activity: Option<SystemTime>,
-}
-
-/// A kernelspec as a server describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerKernelSpec {
-    /// Its name.
-    pub name: String,
-    /// What a person sees.
-    pub display_name: String,
-    /// As `python`.
-    pub language: String,
-    /// Whether the server takes it when none is named.
-    pub default: bool,
 }
 
 impl Server {
@@ -125,99 +94,7 @@ impl Server {
         })
     }
 
-    /// Starts a kernel; `folder` is relative to the server's root.
-    pub(super) async fn start_kernel(
-        &self,
-        name: Option<&str>,
-        folder: Option<&str>,
-    ) -> Result<KernelModel, SandboxError> {
-        let mut body = json!({});
-        if let Some(name) = name {
-            body["name"] = name.into();
-        }
-        if let Some(folder) = folder {
-            body["path"] = folder.into();
-        }
-        let (status, answer) = self.call(Method::POST, &["kernels"], Some(&body)).await?;
-        if !status.is_success() {
-            let what = name.map_or_else(|| "the kernel".to_owned(), |name| format!("the kernel {name}"));
-            return Err(SandboxError::StartFailed { what, detail: said(status, &answer) });
-        }
-        KernelModel::read(&answer).ok_or_else(|| self.wrong_peer("its answer names no kernel"))
-    }
-
-    pub(super) async fn kernel(&self, id: &str) -> Result<KernelModel, SandboxError> {
-        let answer = self.of_kernel(Method::GET, id, &[]).await?;
-        KernelModel::read(&answer).ok_or_else(|| self.wrong_peer("its answer names no kernel"))
-    }
-
-    pub(super) async fn interrupt(&self, id: &str) -> Result<(), SandboxError> {
-        self.of_kernel(Method::POST, id, &["interrupt"]).await.map(drop)
-    }
-
-    pub(super) async fn restart(&self, id: &str) -> Result<(), SandboxError> {
-        self.of_kernel(Method::POST, id, &["restart"]).await.map(drop)
-    }
-
-    /// Shuts a kernel down; one that is gone already is [`SandboxError::Gone`].
-    pub(super) async fn remove(&self, id: &str) -> Result<(), SandboxError> {
-        self.of_kernel(Method::DELETE, id, &[]).await.map(drop)
-    }
-
-    async fn of_kernel(&self, method: Method, id: &str, action: &[&str]) -> Result<Value, SandboxError> {
-        let path: Vec<&str> = ["kernels", id].iter().chain(action).copied().collect();
-        let body = (method == Method::POST).then(|| json!({}));
-        match self.call(method, &path, body.as_ref()).await? {
-            (StatusCode::NOT_FOUND, _) => Err(SandboxError::Gone { what: format!("the kernel {id}") }),
-            (status, answer) if status.is_success() => Ok(answer),
-            (status, answer) => {
-                Err(SandboxError::Failed(format!("{} answered: {}", self.address, said(status, &answer))))
-            }
-        }
-    }
-
-    /// The kernels that run there. A Kernel Gateway tells only when it was started so.
-    pub(super) async fn kernels(&self) -> Result<Vec<KernelModel>, SandboxError> {
-        let (status, answer) = self.send(Method::GET, &["kernels"], None).await?;
-        // A gateway answers a wrong token with 401, and names a reason with 403.
-        if status == StatusCode::FORBIDDEN && answer.get("reason").is_some_and(Value::is_string) {
-            let reason = "This Kernel Gateway does not list its kernels (it was started without list_kernels). Starting one works.";
-            return Err(SandboxError::Unsupported { reason: reason.into() });
-        }
-        self.check(status)?;
-        let list = answer.as_array().ok_or_else(|| self.wrong_peer(&said(status, &answer)))?;
-        Ok(list.iter().filter_map(KernelModel::read).collect())
-    }
-
-    /// Which document each kernel runs for, where the server tells.
-    pub(super) async fn documents(&self) -> Vec<(String, String)> {
-        let Ok((_, Value::Array(sessions))) = self.call(Method::GET, &["sessions"], None).await else {
-            return Vec::new();
-        };
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-        let read = |session: &Value| Some((text(session.pointer("/kernel/id"))?, text(session.get("path"))?));
-        sessions.iter().filter_map(read).collect()
-    }
-
-    /// The kernels that it can start. Also the way to find out, in one request, whether server and token are right.
-    pub(super) async fn kernelspecs(&self) -> Result<Vec<ServerKernelSpec>, SandboxError> {
-        let (status, answer) = self.call(Method::GET, &["kernelspecs"], None).await?;
-        let specs = answer.get("kernelspecs").and_then(Value::as_object);
-        let specs = specs.ok_or_else(|| self.wrong_peer(&said(status, &answer)))?;
-        let default = answer.get("default").and_then(Value::as_str).unwrap_or_default();
-        let text = |spec: &Value, name: &str| {
-            spec.pointer(&format!("/spec/{name}")).and_then(Value::as_str).map(str::to_owned)
-        };
-        let read = |(name, spec): (&String, &Value)| ServerKernelSpec {
-            display_name: text(spec, "display_name").unwrap_or_else(|| name.clone()),
-            language: text(spec, "language").unwrap_or_default(),
-            default: name == default,
-            name: name.clone(),
-        };
-        Ok(specs.iter().map(read).collect())
-    }
-
-    async fn call(
+    pub(super) async fn call(
         &self,
         method: Method,
         path: &[&str],
@@ -228,7 +105,7 @@ impl Server {
         Ok((status, answer))
     }
 
-    async fn send(
+    pub(super) async fn send(
         &self,
         method: Method,
         path: &[&str],
@@ -294,26 +171,5 @@ impl Server {
         let detail =
             "no secure connection: it speaks http, not https. Try the address with http:// instead".into();
         SandboxError::Unreachable { address: self.address.clone(), detail }
-    }
-}
-
-fn read_time(text: &str) -> Option<SystemTime> {
-    let time = text.parse::<jiff::Timestamp>().ok()?;
-    Some(SystemTime::UNIX_EPOCH + Duration::from_millis(time.as_millisecond().try_into().ok()?))
-}
-
-impl KernelModel {
-    fn read(value: &Value) -> Option<Self> {
-        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some(Self {
-            id: text("id")?,
-            name: text("name").unwrap_or_default(),
-            state: text("execution_state").unwrap_or_else(|| "unknown".into()),
-            connections: value
-                .get("connections")
-                .and_then(Value::as_u64)
-                .and_then(|count| count.try_into().ok()),
-            last_activity: text("last_activity").as_deref().and_then(read_time),
-        })
     }
 }

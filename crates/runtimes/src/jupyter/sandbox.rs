@@ -9,27 +9,21 @@ use std::{
     time::Duration,
 };
 
-use sandbook_jupyter::{KernelClient, Link};
+use sandbook_jupyter::KernelClient;
 use sandbook_sandbox::{
-    BoxFuture, Capabilities, Completeness, CompletionMatch, CompletionReply, DeathCause, Event,
-    ExecuteRequest, Execution, ExecutionId, HistoryEntry, InspectReply, KernelInfo, KernelStatus, Sandbox,
-    SandboxError, SandboxInfo, StopChoice, StopReport,
+    Capabilities, DeathCause, Event, ExecuteRequest, Execution, ExecutionId, KernelStatus, SandboxError,
+    SandboxInfo, StopChoice, StopReport,
 };
-use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
 use tracing::Instrument as _;
 
 use super::{
     execution::Run,
     host::{Connected, Host},
-    translate,
 };
 
-/// How long a kernel may take to say what it is.
-const READY_PATIENCE: Duration = Duration::from_mins(1);
-
 /// A sandbox with a Jupyter kernel in it.
-pub(super) struct JupyterSandbox(Arc<Inner>);
+pub(super) struct JupyterSandbox(pub(super) Arc<Inner>);
 
 /// What tasks share.
 pub(super) struct Inner {
@@ -118,7 +112,7 @@ impl Inner {
         lock(&self.live).client.clone()
     }
 
-    async fn interrupt(&self) -> Result<(), SandboxError> {
+    pub(super) async fn interrupt(&self) -> Result<(), SandboxError> {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
         let client = self.client();
         self.host.interrupt(&client).await
@@ -130,7 +124,7 @@ impl Inner {
         }
     }
 
-    async fn restart(self: &Arc<Self>) -> Result<(), SandboxError> {
+    pub(super) async fn restart(self: &Arc<Self>) -> Result<(), SandboxError> {
         let _one_at_a_time = self.restart.lock().await;
         if self.stopped.load(Ordering::SeqCst) {
             return Err(SandboxError::Disconnected { detail: "the sandbox was stopped".into() });
@@ -180,7 +174,10 @@ impl Inner {
         }
     }
 
-    async fn execute(self: &Arc<Self>, request: ExecuteRequest) -> Result<Execution, SandboxError> {
+    pub(super) async fn execute(
+        self: &Arc<Self>,
+        request: ExecuteRequest,
+    ) -> Result<Execution, SandboxError> {
         // code given during a restart is for the new kernel
         drop(self.restart.lock().await);
         let (client, death, restarted) = {
@@ -220,7 +217,7 @@ impl Inner {
     }
 
     /// Why something cannot be asked of the kernel.
-    fn explain(&self, error: &sandbook_jupyter::Error) -> SandboxError {
+    pub(super) fn explain(&self, error: &sandbook_jupyter::Error) -> SandboxError {
         match (&*self.status.borrow(), error) {
             (KernelStatus::Dead(cause), _) => SandboxError::Died { cause: cause.to_string() },
             (KernelStatus::Gone { .. }, _) => SandboxError::Gone { what: "the kernel".into() },
@@ -234,7 +231,7 @@ impl Inner {
         }
     }
 
-    async fn stop(&self, choice: StopChoice, grace: Duration) -> Result<StopReport, SandboxError> {
+    pub(super) async fn stop(&self, choice: StopChoice, grace: Duration) -> Result<StopReport, SandboxError> {
         let client = self.client();
         let was_stopped = self.stopped.load(Ordering::SeqCst);
         let report = self.host.stop(&client, choice, grace).await;
@@ -245,139 +242,5 @@ impl Inner {
         client.stop();
         self.no_more_late();
         report
-    }
-}
-
-impl Sandbox for JupyterSandbox {
-    fn info(&self) -> SandboxInfo {
-        SandboxInfo { handle: self.0.host.handle().keep(), ..self.0.info.clone() }
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities.clone()
-    }
-
-    fn kernel_info(&self) -> BoxFuture<'_, Result<KernelInfo, SandboxError>> {
-        Box::pin(async move {
-            let info = self.0.client().ready(READY_PATIENCE).await.map_err(|error| self.0.explain(&error))?;
-            let language_info = info.language_info.as_ref();
-            let details = language_info.map(sandbook_jupyter::RawJson::to_value).unwrap_or_default();
-            let detail = |name: &str| details.get(name).and_then(Value::as_str).map(str::to_owned);
-            Ok(KernelInfo {
-                language: info.language(),
-                language_version: detail("version").unwrap_or_default(),
-                highlighter: detail("pygments_lexer"),
-                language_info: language_info.and_then(|raw| raw.as_str()).map(str::to_owned),
-                implementation: info.implementation,
-                banner: info.banner,
-            })
-        })
-    }
-
-    fn status(&self) -> watch::Receiver<KernelStatus> {
-        self.0.status.subscribe()
-    }
-
-    fn execute(&self, request: ExecuteRequest) -> BoxFuture<'_, Result<Execution, SandboxError>> {
-        Box::pin(self.0.execute(request))
-    }
-
-    fn interrupt(&self) -> BoxFuture<'_, Result<(), SandboxError>> {
-        Box::pin(self.0.interrupt())
-    }
-
-    fn restart(&self) -> BoxFuture<'_, Result<(), SandboxError>> {
-        Box::pin(self.0.restart())
-    }
-
-    fn complete<'a>(
-        &'a self,
-        code: &'a str,
-        position: usize,
-    ) -> BoxFuture<'a, Result<CompletionReply, SandboxError>> {
-        Box::pin(async move {
-            let reply =
-                self.0.client().complete(code, position).await.map_err(|error| self.0.explain(&error))?;
-            let kinds = reply.metadata.as_ref().map(sandbook_jupyter::RawJson::to_value).unwrap_or_default();
-            let kind = |text: &str| {
-                let types = kinds.get("_jupyter_types_experimental")?.as_array()?;
-                let found =
-                    types.iter().find(|entry| entry.get("text").and_then(Value::as_str) == Some(text))?;
-                found
-                    .get("type")
-                    .and_then(Value::as_str)
-                    .filter(|kind| *kind != "<unknown>")
-                    .map(str::to_owned)
-            };
-            let matches =
-                reply.matches.iter().map(|text| CompletionMatch { text: text.clone(), kind: kind(text) });
-            let position = |place: u64| usize::try_from(place).unwrap_or(position);
-            Ok(CompletionReply {
-                start: position(reply.cursor_start),
-                end: position(reply.cursor_end),
-                matches: matches.collect(),
-            })
-        })
-    }
-
-    fn inspect<'a>(
-        &'a self,
-        code: &'a str,
-        position: usize,
-        detail: u8,
-    ) -> BoxFuture<'a, Result<InspectReply, SandboxError>> {
-        Box::pin(async move {
-            let reply = self
-                .0
-                .client()
-                .inspect(code, position, detail)
-                .await
-                .map_err(|error| self.0.explain(&error))?;
-            Ok(InspectReply { found: reply.found, data: translate::bundle(reply.data) })
-        })
-    }
-
-    fn is_complete<'a>(&'a self, code: &'a str) -> BoxFuture<'a, Result<Completeness, SandboxError>> {
-        Box::pin(async move {
-            let reply = self.0.client().is_complete(code).await.map_err(|error| self.0.explain(&error))?;
-            Ok(match reply.status.as_str() {
-                "complete" => Completeness::Complete,
-                "incomplete" => Completeness::Incomplete(reply.indent),
-                "invalid" => Completeness::Invalid,
-                _ => Completeness::Unknown,
-            })
-        })
-    }
-
-    fn history(&self, count: u32) -> BoxFuture<'_, Result<Vec<HistoryEntry>, SandboxError>> {
-        Box::pin(async move {
-            let count = usize::try_from(count).unwrap_or(usize::MAX);
-            let reply = self.0.client().history(count).await.map_err(|error| self.0.explain(&error))?;
-            let number =
-                |entry: &Value, index: usize| entry.get(index).and_then(Value::as_i64).unwrap_or_default();
-            let places = reply.history.iter().map(sandbook_jupyter::RawJson::to_value);
-            let entry = |(place, source): (Value, String)| HistoryEntry {
-                session: number(&place, 0),
-                line: number(&place, 1),
-                source,
-            };
-            Ok(places.zip(reply.sources()).map(entry).collect())
-        })
-    }
-
-    fn reconnect(&self, now: bool) {
-        let mut live = lock(&self.0.live);
-        if now {
-            if let Some(retry) = &live.retry {
-                retry.notify_one();
-            }
-        } else if matches!(*live.client.link().borrow(), Link::Reconnecting { .. }) {
-            live.gone = Some("reconnecting was given up");
-            live.client.stop();
-        }
-    }
-
-    fn stop(&self, choice: StopChoice, grace: Duration) -> BoxFuture<'_, Result<StopReport, SandboxError>> {
-        Box::pin(self.0.stop(choice, grace))
     }
 }

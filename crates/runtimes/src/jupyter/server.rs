@@ -7,7 +7,8 @@ use sandbook_sandbox::{BoxFuture, SandboxError, StopChoice, StopReport};
 
 use super::{
     host::{Connected, Host},
-    rest::{KernelModel, Server},
+    rest::Server,
+    server_kernels::KernelModel,
     settings::{Handle, ServerSettings},
 };
 
