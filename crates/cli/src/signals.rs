@@ -66,25 +66,45 @@ mod platform {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 mod platform {
+    use tokio::signal::windows::{CtrlC, CtrlClose, CtrlShutdown, ctrl_c, ctrl_close, ctrl_shutdown};
+
     use super::Asked;
     use crate::error::CommandError;
 
-    /// The signals of this process.
-    pub(crate) struct Signals;
+    /// The signals of this process, from the moment this is made. It was never run: see `docs/platforms.md`.
+    pub(crate) struct Signals {
+        interrupt: CtrlC,
+        close: CtrlClose,
+        shut_down: CtrlShutdown,
+    }
 
     impl Signals {
+        /// From now on they do not end this process by themselves.
         pub(crate) fn watch() -> Result<Self, CommandError> {
-            Ok(Self)
+            let failed = |error: std::io::Error| {
+                CommandError::infrastructure(
+                    "internal",
+                    format!("Ctrl-C cannot be watched for: {error}."),
+                    "",
+                )
+            };
+            Ok(Self {
+                interrupt: ctrl_c().map_err(failed)?,
+                close: ctrl_close().map_err(failed)?,
+                shut_down: ctrl_shutdown().map_err(failed)?,
+            })
         }
 
         /// The next one. It may be dropped and called again.
         pub(crate) async fn next(&mut self) -> Asked {
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
+            tokio::select! {
+                Some(()) = self.interrupt.recv() => Asked::ToInterrupt,
+                Some(()) = self.close.recv() => Asked::ToEnd,
+                Some(()) = self.shut_down.recv() => Asked::ToEnd,
+                else => std::future::pending().await,
             }
-            Asked::ToInterrupt
         }
     }
 }
