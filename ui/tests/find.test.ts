@@ -1,11 +1,11 @@
 // Find says what it looked at, and nothing that is not so.
 import { describe, expect, it } from "vitest";
 
-import type { Reply } from "../src/platform";
-import { rangesOf } from "../src/shell/marks";
+import type { OutputView, Reply } from "../src/platform";
+import { rangeOf, rangesOf } from "../src/outputs/found";
 import { fits, patternOf } from "../src/state/find.svelte";
 import { cellView, documentStatus, FixtureOwner, workspaceView } from "./fixture/owner";
-import { text } from "./fixture/scenes";
+import { line, rich, text } from "./fixture/scenes";
 import { openPage, settle, type OpenPage } from "./page";
 
 const strip = (page: OpenPage): string => page.root.querySelector(".find")?.textContent ?? "";
@@ -89,4 +89,102 @@ it("what was found in an output is marked, across colours too", () => {
   out.innerHTML = "a <b>ca</b>t and<i> cat</i>";
   const ranges = rangesOf(out, /cat/g);
   expect(ranges.map((range) => range.toString())).toEqual(["cat", "cat"]);
+});
+
+const match = (line: number, column: number, excerpt: string) => ({
+  cell: "c",
+  output: "o",
+  line,
+  column,
+  length: 3,
+  excerpt,
+});
+const CAT = /cat/g;
+const placed = (html: string, wanted: ReturnType<typeof match>, before = 0): string | null => {
+  const output = document.createElement("div");
+  output.innerHTML = html;
+  const range = rangeOf(output, { match: wanted, pattern: CAT, before });
+  if (!range) return null;
+  const block = range.startContainer.parentElement?.closest("[data-from], td, div");
+  return `${block?.getAttribute("data-from") ?? block?.textContent}:${range.startOffset}`;
+};
+
+describe("the match that find is at", () => {
+  const TEXT = '<div class="txt lines"><div data-from="0">cat\ncat</div></div><div data-from="998">cat\ndog cat</div>';
+
+  it("is told from the same words in other lines", () => {
+    expect(placed(TEXT, match(0, 0, "cat"))).toBe("0:0");
+    expect(placed(TEXT, match(1, 0, "cat"))).toBe("0:4");
+    expect(placed(TEXT, match(999, 4, "dog cat"))).toBe("998:8");
+  });
+
+  it("is nowhere while its line is folded or cut", () => {
+    expect(placed(TEXT, match(500, 0, "cat"))).toBeNull();
+    expect(placed(TEXT, match(999, 5000, "cat"))).toBeNull();
+  });
+
+  it("is found by its turn where the text is drawn as a table", () => {
+    expect(placed("<table><tr><td>cat 1</td><td>cat 2</td></tr></table>", match(3, 9, "cat 2"), 1)).toBe("cat 2:0");
+  });
+
+  it("is found in a traceback by what stands around it", () => {
+    const html = '<div class="tb"><div>a cat</div><div>the <b>cat</b></div></div>';
+    expect(placed(html, match(7, 4, "the cat"))).toBe("the cat:0");
+    expect(placed(html, match(7, 4, "no such cat"))).toBeNull();
+  });
+});
+
+async function at(found: Partial<ReturnType<typeof match>>, outputs: OutputView[], hidden = false): Promise<OpenPage> {
+  const cell = cellView({ source: "x", outputs, outputs_hidden: hidden });
+  const page = await openPage(
+    new FixtureOwner(workspaceView(), [{ id: "d1", status: documentStatus(), cells: [cell] }]),
+  );
+  const one = { ...match(0, 0, "cat"), cell: cell.key, output: outputs[0]?.id ?? "", ...found };
+  page.owner.answers = (command): Reply | undefined => {
+    if (command.type === "search_outputs") return { type: "matches", matches: [one], more: false };
+    if (command.type !== "output_lines") return undefined;
+    const lines = Array.from({ length: command.count }, (_, i) => line(`line ${command.from + i} cat`));
+    return { type: "lines", slice: { from: command.from, lines, total_lines: 1000 } };
+  };
+  page.desk.find.show(false);
+  page.desk.find.query = "cat";
+  await rest();
+  return page;
+}
+
+describe("a hit in an output", () => {
+  it("opens folded outputs", async () => {
+    const page = await at({}, [text("cat")], true);
+    expect(page.root.querySelector(".cell__out")?.textContent).toContain("cat");
+    expect(page.root.querySelector(".cell__out .fold")).toBeNull();
+  });
+
+  it("in folded lines is shown in the viewer, until find goes away", async () => {
+    const long = text("a\nb\nc\nd");
+    if (long.body.type === "text")
+      long.body = {
+        ...long.body,
+        text: { ...long.body.text, tail: [line("x"), line("y"), line("z")], total_lines: 1000 },
+      };
+    const page = await at({ line: 500, column: 9, excerpt: "line 500 cat" }, [long]);
+    expect(page.root.querySelector(".viewer__line.is-hit")?.textContent).toBe("line 500 cat");
+    page.desk.find.close();
+    await settle();
+    expect(page.root.querySelector(".viewer")).toBeNull();
+  });
+
+  it("that cannot be marked is said to be where it is", async () => {
+    const framed = rich("text/html", "<b>x</b>", { framed: true });
+    const page = await at({ line: 2, excerpt: "a cat" }, [framed]);
+    expect(strip(page)).toContain("Line 3: a cat");
+    await new Promise((resolve) => setTimeout(resolve, 1300));
+    await settle();
+    expect(strip(page)).toContain(
+      "Line 3 of the output's plain text, which is shown as HTML and cannot be marked there: a cat",
+    );
+    expect(page.root.querySelector(".out.is-found")).not.toBeNull();
+    page.desk.find.close();
+    await settle();
+    expect(page.root.querySelector(".out.is-found")).toBeNull();
+  });
 });

@@ -168,6 +168,10 @@ export async function setLanguage(view: EditorView, name: string): Promise<void>
   view.dispatch({ effects: syntax.reconfigure(syntaxOf(await language(name))) });
 }
 
+/** Scrolls to a place in the text, if it is still there. */
+export const showPlace = (view: EditorView, position: number): void =>
+  view.dispatch({ effects: EditorView.scrollIntoView(Math.min(position, view.state.doc.length), { y: "nearest" }) });
+
 export function applyRemote(view: EditorView, changes: ChangeSet): void {
   // Undo takes back what this person typed, never what somebody else did.
   view.dispatch({ changes, annotations: [remote.of(true), Transaction.addToHistory.of(false)] });

@@ -2,12 +2,12 @@
 
 import type { Hit } from "../state/find.svelte";
 
-interface Piece {
+export interface Piece {
   readonly node: Text;
   readonly start: number;
 }
 
-function pieces(root: HTMLElement): Piece[] {
+export function pieces(root: HTMLElement): Piece[] {
   const out: Piece[] = [];
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   let start = 0;
@@ -39,46 +39,9 @@ export function markHits(root: HTMLElement, hits: readonly Hit[], current: Hit |
       if (from < to) wrap(part.node, from - part.start, to - part.start, hit === current);
     }
   }
+  root.querySelector("mark.on")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   return () => {
     for (const mark of root.querySelectorAll("mark")) mark.replaceWith(...mark.childNodes);
     root.normalize();
   };
-}
-
-/** Ranges drawn as found, of all outputs together: a highlight touches no node, so what streams in stays whole. */
-const found = typeof Highlight === "undefined" ? null : new Highlight();
-/** Marks more than these help nobody, and cost time. */
-const MOST = 500;
-
-/** Shows what a pattern finds below `root`; answers how to end that. */
-export function showFound(root: HTMLElement, pattern: RegExp): () => void {
-  const ranges = found ? rangesOf(root, pattern) : [];
-  for (const range of ranges) found?.add(range);
-  if (found) CSS.highlights.set("found", found);
-  return () => {
-    for (const range of ranges) found?.delete(range);
-  };
-}
-
-export function rangesOf(root: HTMLElement, pattern: RegExp): Range[] {
-  const parts = pieces(root);
-  const text = parts.map((part) => part.node.data).join("");
-  const ranges: Range[] = [];
-  let p = 0;
-  for (const match of text.matchAll(pattern)) {
-    if (match[0] === "" || ranges.length >= MOST) break;
-    const end = match.index + match[0].length;
-    const at = (place: number): Piece | undefined => {
-      while ((parts[p + 1]?.start ?? Infinity) <= place) p += 1;
-      return parts[p];
-    };
-    const first = at(match.index);
-    const last = at(end - 1);
-    if (!first || !last) break;
-    const range = document.createRange();
-    range.setStart(first.node, match.index - first.start);
-    range.setEnd(last.node, end - last.start);
-    ranges.push(range);
-  }
-  return ranges;
 }

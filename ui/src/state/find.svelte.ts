@@ -93,6 +93,8 @@ export class Find {
   hits: readonly Hit[] = $state.raw([]);
   more = $state(false);
   at = $state(-1);
+  /** The hit that is shown where it could not be marked: in a frame, or in a part that is not drawn. */
+  unmarked: Hit | null = $state.raw(null);
   /** Whether what is shown is not the answer to what is asked yet. */
   searching = $state(false);
   /** Outputs are the owner's to search, who knows plain text only. */

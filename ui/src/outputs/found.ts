@@ -1,0 +1,166 @@
+// Find's matches in outputs. They are drawn as highlights, which touch no node: what streams in stays whole. What comes later (a
+// line that is fetched, a table that is drawn when it is near) is looked at when it comes.
+
+import type { OutputMatch } from "../platform";
+import { pieces, type Piece } from "../shell/marks";
+
+const isDrawn = typeof Highlight !== "undefined";
+/** Ranges drawn as found, of all outputs together. */
+const found = isDrawn ? new Highlight() : null;
+/** The one that find is at. */
+const current = isDrawn ? new Highlight() : null;
+if (current) current.priority = 1;
+
+/** Marks more than these help nobody, and cost time. */
+const MOST = 500;
+/** A flood is looked at again after so long. */
+const PAUSE_MS = 200;
+
+/** Calls `look` now and whenever something below `root` changed; answers how to end that. */
+function watch(root: HTMLElement, look: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const observer = new MutationObserver(() => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      look();
+    }, PAUSE_MS);
+  });
+  observer.observe(root, { childList: true, characterData: true, subtree: true });
+  look();
+  return () => {
+    observer.disconnect();
+    clearTimeout(timer);
+  };
+}
+
+/** Shows what a pattern finds below `root`; answers how to end that. */
+export function showFound(root: HTMLElement, pattern: RegExp): () => void {
+  if (!found) return () => undefined;
+  let ranges: readonly Range[] = [];
+  const clear = (): void => ranges.forEach((range) => found.delete(range));
+  CSS.highlights.set("found", found);
+  const end = watch(root, () => {
+    clear();
+    ranges = rangesOf(root, pattern);
+    for (const range of ranges) found.add(range);
+  });
+  return () => {
+    end();
+    clear();
+  };
+}
+
+export interface Wanted {
+  readonly match: OutputMatch;
+  readonly pattern: RegExp;
+  /** How many matches of the same output come before it. */
+  readonly before: number;
+  /** Called with whether it is marked now; not before the output has had time to be drawn. */
+  readonly placed: (marked: boolean) => void;
+}
+
+/** What is fetched is here after this time, or it is not coming. */
+const PATIENCE_MS = 1200;
+/** For so many frames the view is brought to a match again. */
+const FRAMES = 8;
+
+/** Marks the match that find is at and brings it into view; answers how to end that. */
+export function showCurrent(root: HTMLElement, wanted: Wanted): () => void {
+  let range: Range | null = null;
+  let frame = 0;
+  const output = [...root.querySelectorAll<HTMLElement>("[data-output]")].find(
+    (node) => node.dataset.output === wanted.match.output,
+  );
+  if (!output) return () => undefined;
+  output.scrollIntoView({ block: "nearest" });
+  if (current) CSS.highlights.set("found-current", current);
+  /** Rows above may still grow or fold: the view follows them for a few frames. */
+  const hold = (frames: number): void => {
+    frame = requestAnimationFrame(() => {
+      if (range) bringIntoView(range);
+      if (frames > 1) hold(frames - 1);
+    });
+  };
+  const end = watch(output, () => {
+    if (range && document.contains(range.startContainer) && range.toString() !== "") return;
+    if (range) current?.delete(range);
+    const first = range === null;
+    range = rangeOf(output, wanted);
+    if (!range) return;
+    current?.add(range);
+    output.classList.remove("is-found");
+    wanted.placed(true);
+    if (first) hold(FRAMES);
+  });
+  const patience = setTimeout(() => {
+    if (range) return;
+    output.classList.add("is-found");
+    wanted.placed(false);
+  }, PATIENCE_MS);
+  return () => {
+    end();
+    clearTimeout(patience);
+    cancelAnimationFrame(frame);
+    output.classList.remove("is-found");
+    if (range) current?.delete(range);
+  };
+}
+
+/** Where a match is drawn, if it is. Text says its lines; elsewhere the same words around it tell, or else its turn. */
+export function rangeOf(output: HTMLElement, { match, pattern, before }: Omit<Wanted, "placed">): Range | null {
+  const ranges = rangesOf(output, pattern);
+  const there = ranges.find((range) => isAt(range, match));
+  if (there) return there;
+  const keepsLines = output.querySelector("[data-from], .tb") !== null;
+  return keepsLines ? null : (ranges[Math.min(before, ranges.length - 1)] ?? null);
+}
+
+function isAt(range: Range, match: OutputMatch): boolean {
+  const block = range.startContainer.parentElement?.closest<HTMLElement>("[data-from], .tb div, .txt");
+  if (!block) return false;
+  const head = document.createRange();
+  head.setStart(block, 0);
+  head.setEnd(range.startContainer, range.startOffset);
+  const lines = head.toString().split("\n");
+  if (lines.at(-1)?.length !== match.column) return false;
+  const { from } = block.dataset;
+  if (from !== undefined) return Number(from) + lines.length - 1 === match.line;
+  return block.textContent.includes(match.excerpt);
+}
+
+/** Scrolls whatever scrolls around a range, from the inside out, just far enough. */
+function bringIntoView(range: Range): void {
+  const room = 24;
+  for (let node = range.startContainer.parentElement; node; node = node.parentElement) {
+    const scrolls = /auto|scroll/.test(`${getComputedStyle(node).overflowY}${getComputedStyle(node).overflowX}`);
+    if (!scrolls) continue;
+    const [view, box] = [node.getBoundingClientRect(), range.getBoundingClientRect()];
+    const by = (start: number, end: number, from: number, to: number): number =>
+      start < from + room ? start - from - room : end > to - room ? Math.min(end - to + room, start - from - room) : 0;
+    node.scrollTop += by(box.top, box.bottom, view.top, view.bottom);
+    node.scrollLeft += by(box.left, box.right, view.left, view.right);
+  }
+}
+
+export function rangesOf(root: HTMLElement, pattern: RegExp): Range[] {
+  const parts = pieces(root);
+  const text = parts.map((part) => part.node.data).join("");
+  const ranges: Range[] = [];
+  let p = 0;
+  for (const match of text.matchAll(pattern)) {
+    if (match[0] === "" || ranges.length >= MOST) break;
+    const end = match.index + match[0].length;
+    const at = (place: number): Piece | undefined => {
+      while ((parts[p + 1]?.start ?? Infinity) <= place) p += 1;
+      return parts[p];
+    };
+    const first = at(match.index);
+    const last = at(end - 1);
+    if (!first || !last) break;
+    const range = document.createRange();
+    range.setStart(first.node, match.index - first.start);
+    range.setEnd(last.node, end - last.start);
+    ranges.push(range);
+  }
+  return ranges;
+}
