@@ -112,3 +112,21 @@ it("a progress bar that wiped itself away leaves nothing to see", async () => {
   const page = await pageOf([blank]);
   expect(page.root.querySelector(".out")).toBeNull();
 });
+
+it("an output is written over a file only after the person was asked, though the list does not show it", async () => {
+  const page = await pageOf([cutOutput()]);
+  page.owner.answers = (command) => {
+    if (command.type === "output_text") return { type: "resource", resource: "r", size: 1 };
+    if (command.type !== "save_resource" || command.replace) return undefined;
+    return { code: "file_exists", message: "There is a file.", hint: "", retry: false };
+  };
+  await page.user.click(screen.getByRole("button", { name: "Save as file" }));
+  await settle();
+  await page.user.click(screen.getByRole("button", { name: "Save" }));
+  await settle();
+  expect(screen.getByRole("alertdialog").textContent).toContain("Replace output.txt?");
+  await page.user.click(screen.getByRole("button", { name: "Replace the file" }));
+  await settle();
+  expect(page.sent("save_resource").map(({ replace }) => replace)).toEqual([false, true]);
+  expect(page.root.textContent).toContain("Saved as /home/ana/output.txt.");
+});

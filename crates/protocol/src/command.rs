@@ -434,12 +434,16 @@ pub enum Command {
         /// Which.
         resource: ResourceId,
     },
-    /// Writes a resource to a file of the person's choice. Answer: `Done`.
+    /// Writes a resource to a file of the person's choice. Answer: `Done`, or the error `file_exists`, and then nothing
+    /// was written.
     SaveResource {
         /// Which.
         resource: ResourceId,
         /// Absolute path.
         path: String,
+        /// Whether the person agreed that a file that is there is replaced.
+        #[serde(default)]
+        replace: bool,
     },
 
     /// Reads a pasted text, takes the secret out of it and says what it is. Answer: `Recognised`.

@@ -22,6 +22,8 @@ pub enum ErrorCode {
     FileUnreadable,
     /// A file could not be written. Nothing was changed on disk.
     FileUnwritable,
+    /// A file is there already, and nobody agreed that it is replaced. Nothing was written.
+    FileExists,
     /// The file on disk was changed by someone else since it was read.
     ChangedOnDisk,
     /// An edit was made against a revision that the owner does not remember any more.

@@ -17,7 +17,7 @@ fn python() -> SandboxChoice {
 }
 
 struct Bench {
-    _home: Home,
+    home: Home,
     workbench: Workbench,
     page: Page,
 }
@@ -29,7 +29,7 @@ impl Bench {
         let workbench = home.open().await;
         let page = Page::open(&workbench, &path).await;
         page.ask(Command::ChooseSandbox { document: page.document.clone(), choice: python() }).await.unwrap();
-        Self { _home: home, workbench, page }
+        Self { home, workbench, page }
     }
 
     async fn run(&mut self, index: usize) {
@@ -134,6 +134,27 @@ async fn a_large_table_does_not_come_with_the_output_and_is_given_when_a_page_as
     assert!(text.contains("59:39"));
     let refused = bench.page.ask(Command::ResourceText { resource: long.resource }).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::BadRequest);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_output_is_written_over_a_file_only_when_the_person_agreed() {
+    let mut bench = Bench::with(&["print('theirs')"]).await;
+    bench.run(0).await;
+    bench.page.settle().await;
+    let (document, output) = (bench.page.document.clone(), bench.page.cell(0).outputs[0].id.clone());
+    let whole = bench.page.ask(Command::OutputText { document, output }).await.unwrap();
+    let Reply::Resource { resource, .. } = whole else { panic!() };
+    let path = bench.home.path("notes.txt");
+    std::fs::write(&path, "mine").unwrap();
+    let save = |replace| Command::SaveResource {
+        resource: resource.clone(),
+        path: path.display().to_string(),
+        replace,
+    };
+    assert_eq!(bench.page.ask(save(false)).await.unwrap_err().code, ErrorCode::FileExists);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    bench.page.ask(save(true)).await.unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

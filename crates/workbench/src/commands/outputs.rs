@@ -23,23 +23,32 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
             Ok(Reply::Resource { resource, size })
         }
         Command::ResourceText { resource } => text(caller, &resource).await,
-        Command::SaveResource { resource, path } => {
+        Command::SaveResource { resource, path, replace } => {
             let content = owner.resource(&resource).await?;
-            let target = std::path::PathBuf::from(&path);
-            let written = tokio::task::spawn_blocking(move || {
-                sandbook_store::files::write_atomically(&target, [content.bytes.as_ref()])
-            });
-            match written.await {
-                Ok(Ok(_)) => Ok(Reply::Done),
-                Ok(Err(error)) => Err(ProtocolError::new(
-                    ErrorCode::FileUnwritable,
-                    format!("The output could not be written to {path}: {error}."),
-                    "Choose another place. The output is still here.",
-                )),
-                Err(_) => Err(ProtocolError::internal("Writing the output broke off.")),
-            }
+            let written = tokio::task::spawn_blocking(move || write(&content.bytes, &path, replace)).await;
+            written.unwrap_or_else(|_| Err(ProtocolError::internal("Writing the output broke off.")))
         }
         _ => Err(misplaced()),
+    }
+}
+
+/// A page cannot know whether a file is there: its list shows notebooks only, and may be old.
+fn write(content: &[u8], path: &str, replace: bool) -> Result<Reply, ProtocolError> {
+    let target = std::path::Path::new(path);
+    if !replace && target.symlink_metadata().is_ok() {
+        return Err(ProtocolError::new(
+            ErrorCode::FileExists,
+            format!("There is a file at {path} already. Nothing was written."),
+            "Agree that it is replaced, or choose another name.",
+        ));
+    }
+    match sandbook_store::files::write_atomically(target, [content]) {
+        Ok(_) => Ok(Reply::Done),
+        Err(error) => Err(ProtocolError::new(
+            ErrorCode::FileUnwritable,
+            format!("The output could not be written to {path}: {error}."),
+            "Choose another place. The output is still here.",
+        )),
     }
 }
 

@@ -359,7 +359,11 @@ resource: ResourceId,
 /**
  * Absolute path.
  */
-path: string, } | { "type": "read_pasted", 
+path: string, 
+/**
+ * Whether the person agreed that a file that is there is replaced.
+ */
+replace: boolean, } | { "type": "read_pasted", 
 /**
  * The text.
  */

@@ -35,6 +35,23 @@ export async function saveAs(
   }
 }
 
+/** Writes an output to a file; `exists` as above. */
+export async function saveOutput(
+  desk: Workbench,
+  resource: string,
+  path: string,
+  replace: boolean,
+): Promise<"saved" | "exists" | "failed"> {
+  try {
+    await desk.request({ type: "save_resource", resource, path, replace });
+    return "saved";
+  } catch (error) {
+    if (error instanceof OwnerError && error.code === "file_exists") return "exists";
+    desk.fail(error);
+    return "failed";
+  }
+}
+
 export function close(desk: Workbench, notebook: Notebook): void {
   if (endsWhileRunning(desk, notebook)) desk.overlay = { kind: "leave", notebook: notebook.id, next: null };
   else closeFile(desk, notebook);
