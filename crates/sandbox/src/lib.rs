@@ -23,6 +23,7 @@ mod event;
 mod lines;
 mod outcome;
 mod runtime;
+mod sandbox;
 mod secret_url;
 mod settings;
 
@@ -32,10 +33,10 @@ pub use error::{SandboxError, sentence};
 pub use event::{End, Event, EventKind, Execution, ExecutionId, MimeBundle, Payload, StreamName};
 pub use lines::{Line, Lines};
 pub use outcome::{CodeError, Outcome, OutcomeBuilder, RichResult};
-pub use runtime::{
-    AttachHandle, BoxFuture, Completeness, CompletionMatch, CompletionReply, CreateRequest, DeathCause,
-    ExecuteRequest, HistoryEntry, InspectReply, KernelInfo, KernelStatus, Listed, Progress, Readiness,
-    Runtime, Sandbox, SandboxInfo, StopChoice, StopReport,
+pub use runtime::{AttachHandle, BoxFuture, CreateRequest, Listed, Progress, Readiness, Runtime};
+pub use sandbox::{
+    Completeness, CompletionMatch, CompletionReply, DeathCause, ExecuteRequest, HistoryEntry, InspectReply,
+    KernelInfo, KernelStatus, Sandbox, SandboxInfo, StopChoice, StopReport,
 };
 pub use secret_url::SecretUrl;
 pub use settings::SandboxSettings;

@@ -4,8 +4,8 @@
 use std::process::{Command, Stdio};
 
 use sandbook_jupyter::{
-    ConnectionInfo, Content, Credential, Execution, ExecutionEnd, ExecutionEvent, KernelClient, SessionId,
-    SessionLog, Target, ZeroMq, connection::Address, kernelspec::KernelSpec,
+    Activity, ConnectionInfo, Content, Credential, Execution, ExecutionEnd, ExecutionEvent, KernelClient,
+    SessionId, SessionLog, Target, WebSocket, ZeroMq, connection::Address, kernelspec::KernelSpec,
 };
 use sandbook_test_support::{Killed, PATIENCE, TOKEN, python, rest};
 use tempfile::TempDir;
@@ -132,4 +132,19 @@ pub async fn new_kernel(server: &url::Url) -> String {
 
 pub fn is_ipc(info: &ConnectionInfo) -> bool {
     matches!(info.address, Address::Ipc(_))
+}
+
+/// A client of a kernel on a server, once the kernel has answered.
+pub async fn connect(url: &url::Url, kernel_id: &str) -> (KernelClient, SessionLog) {
+    let transport = WebSocket::connect(target(url, kernel_id), SessionId::random()).await.unwrap();
+    let (client, log) = KernelClient::start(transport);
+    client.ready(PATIENCE).await.unwrap();
+    (client, log)
+}
+
+/// Waits until the kernel says that it runs something.
+pub async fn is_busy(client: &KernelClient) {
+    let mut activity = client.activity();
+    let busy = activity.wait_for(|activity| *activity == Activity::Busy);
+    drop(tokio::time::timeout(PATIENCE, busy).await.unwrap().unwrap());
 }

@@ -92,6 +92,15 @@ pub fn local_settings() -> JupyterSettings {
     JupyterSettings::Local(LocalSettings { python: Some(python()), kernel: None })
 }
 
+/// A kernel on a server that runs already.
+pub fn on(settings: ServerSettings) -> JupyterSettings {
+    JupyterSettings::Server(settings)
+}
+
+pub async fn new_on(place: &Place, url: &Url) -> Arc<dyn Sandbox> {
+    place.create(on(server_settings(url))).await.unwrap()
+}
+
 pub fn server_settings(url: &Url) -> ServerSettings {
     ServerSettings::new(url.clone())
 }

@@ -1,0 +1,151 @@
+//! What is wrong with an address or a token, told apart.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests are not seen as tests
+
+mod support;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use sandbook_runtimes::jupyter::ServerSettings;
+use sandbook_sandbox::{CreateRequest, Runtime, SandboxError, StopChoice};
+use sandbook_test_support::{PATIENCE, Proxy, jupyter_server, server};
+use support::{Place, on, run, server_settings};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+use url::Url;
+
+#[tokio::test]
+async fn a_wrong_token_is_one_request_and_one_error_and_a_missing_one_is_asked_for() {
+    let (place, server) = (Place::new(), jupyter_server().await);
+    let proxy = Proxy::start(&server.url).await;
+    for (token, is_expected) in [
+        (
+            Some("wrong"),
+            (|error| matches!(error, SandboxError::Refused { status: 403, .. })) as fn(&SandboxError) -> bool,
+        ),
+        (None, |error| matches!(error, SandboxError::CredentialMissing { .. })),
+    ] {
+        let before = proxy.accepted();
+        let credential = token.map(|token| token.to_owned().into());
+        let request = CreateRequest { credential, ..place.request(on(server_settings(&proxy.url))) };
+        let error = place.runtime.create(request).await.err().unwrap();
+        assert!(is_expected(&error), "{error:?}");
+        assert_eq!(proxy.accepted() - before, 1);
+    }
+    assert_eq!(server.kernels().unwrap().len(), 0);
+}
+
+/// Answers every connection with the same bytes, and counts.
+async fn answering(answer: &'static str) -> (Url, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let mut buffer = [0; 4096];
+            drop(stream.read(&mut buffer).await);
+            drop(stream.write_all(answer.as_bytes()).await);
+        }
+    });
+    (url, count)
+}
+
+#[tokio::test]
+async fn what_is_no_jupyter_server_says_what_it_is() {
+    let place = Place::new();
+    let cases = [
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 20\r\n\r\n<html>log in</html>\n",
+            "web page",
+        ),
+        ("HTTP/1.1 302 Found\r\nLocation: /hub/login?next=x\r\nContent-Length: 0\r\n\r\n", "login page"),
+        (
+            "HTTP/1.1 302 Found\r\nLocation: https://other.org/?token=s3cr3t\r\nContent-Length: 0\r\n\r\n",
+            "token=***",
+        ),
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot found", "HTTP 404"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]",
+            "names no kernel",
+        ),
+    ];
+    for (answer, told) in cases {
+        let (url, count) = answering(answer).await;
+        let error = place.create(on(server_settings(&url))).await.err();
+        let Some(SandboxError::WrongPeer { detail, .. }) = error else { panic!("{answer}: {error:?}") };
+        assert!(detail.contains(told), "{detail}");
+        assert_eq!(count.load(Ordering::SeqCst), 1, "{answer}");
+    }
+    let (url, _) = answering("SSH-2.0-OpenSSH_9.2\r\n").await;
+    let error = place.create(on(server_settings(&url))).await.err();
+    assert!(matches!(error, Some(SandboxError::Unreachable { .. })), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_answer_is_unreachable() {
+    let place = Place::new();
+    for url in ["http://127.0.0.1:9/", "http://no-such-host.invalid/"] {
+        let error = place.create(on(server_settings(&url.parse().unwrap()))).await.err();
+        assert!(matches!(error, Some(SandboxError::Unreachable { .. })), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_self_signed_certificate_shows_its_fingerprint_and_can_be_trusted_for_its_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["elsewhere.example".to_owned()]).unwrap();
+    let (certificate, key) = (folder.path().join("c.pem"), folder.path().join("k.pem"));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let options = [
+        format!("--ServerApp.certfile={}", certificate.display()),
+        format!("--ServerApp.keyfile={}", key.display()),
+    ];
+    let server = server("jupyter_server", &options.each_ref().map(String::as_str)).await;
+    let place = Place::new();
+    let error = place.create(on(server_settings(&server.url))).await.err();
+    let Some(SandboxError::Certificate { fingerprint: Some(fingerprint), .. }) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(fingerprint.split(':').count(), 32);
+
+    let trusting = |fingerprint: &str| {
+        on(ServerSettings {
+            trusted_certificate: Some(fingerprint.to_owned()),
+            ..server_settings(&server.url)
+        })
+    };
+    let sandbox = place.create(trusting(&fingerprint)).await.unwrap();
+    assert_eq!(run(&sandbox, "1+1").await.text().as_deref(), Some("2"));
+    sandbox.stop(StopChoice::Default, PATIENCE).await.unwrap();
+
+    let other =
+        fingerprint.replace(&fingerprint[..2], if fingerprint.starts_with("00") { "01" } else { "00" });
+    let error = place.create(trusting(&other)).await.err();
+    assert!(matches!(error, Some(SandboxError::Certificate { .. })), "{error:?}");
+}
+
+#[tokio::test]
+async fn plain_http_where_https_is_spoken_is_told() {
+    let (url, _) = answering("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await;
+    let https = url.as_str().replace("http:", "https:").parse().unwrap();
+    let error = Place::new().create(on(server_settings(&https))).await.err();
+    let Some(SandboxError::Unreachable { detail, .. }) = error else { panic!("{error:?}") };
+    assert!(detail.contains("secure"), "{detail}");
+}
+
+#[tokio::test]
+async fn https_where_only_http_is_spoken_is_told_as_that() {
+    let server = jupyter_server().await;
+    let https = server.url.as_str().replace("http:", "https:").parse().unwrap();
+    let error = Place::new().create(on(server_settings(&https))).await.err();
+    let Some(SandboxError::Unreachable { detail, .. }) = error else { panic!("{error:?}") };
+    assert!(detail.contains("speaks http, not https"), "{detail}");
+}
