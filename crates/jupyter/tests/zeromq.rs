@@ -9,7 +9,7 @@ use sandbook_jupyter::{
     Message, Origin, SessionEvent, SessionId, ZeroMq, kernelspec,
 };
 use sandbook_test_support::{PATIENCE, python};
-use support::{collect, ipykernel, ready_ipykernel, start, take};
+use support::{collect, collect_on, ipykernel, ready_ipykernel, start, take, until_line};
 
 #[tokio::test]
 async fn code_runs_before_the_kernel_is_up_and_nothing_of_it_is_missed() {
@@ -166,14 +166,14 @@ async fn comm_messages_pass_both_ways_with_their_buffers() {
 #[tokio::test]
 async fn a_killed_kernel_is_known_at_once_and_ends_what_was_running() {
     let mut kernel = ready_ipykernel().await;
-    let execution = kernel
+    let mut execution = kernel
         .client
         .execute(&ExecuteRequest::new("print('before', flush=True)\nimport time; time.sleep(100)"))
         .unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    let seen = until_line(&mut execution, "before").await;
     let killed = Instant::now();
     kernel.process.0.kill().unwrap();
-    let seen = collect(execution).await;
+    let seen = collect_on(execution, seen).await;
     assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
     assert_eq!((seen.stdout.as_str(), seen.end), ("before\n", Some(ExecutionEnd::Died)));
     assert_eq!(*kernel.client.link().borrow(), Link::Ended(End::KernelClosed));

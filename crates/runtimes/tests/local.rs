@@ -12,7 +12,7 @@ use sandbook_sandbox::{
     Payload, Runtime, SandboxError, StopChoice, StopReport, StreamName,
 };
 use sandbook_test_support::PATIENCE;
-use support::{Place, finish, local_settings, next_event, run, run_request, stop};
+use support::{Place, finish, is_busy, local_settings, next_event, run, run_request, stop, until_line};
 
 #[tokio::test]
 async fn code_runs_in_the_notebook_s_folder_and_its_outputs_come_in_order() {
@@ -174,7 +174,7 @@ async fn a_restart_ends_what_runs_and_forgets_variables() {
     let place = Place::new();
     let sandbox = place.local().await;
     let execution = sandbox.execute(ExecuteRequest::new("x = 1\nimport time; time.sleep(60)")).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    is_busy(&sandbox).await;
     sandbox.restart().await.unwrap();
     let outcome = finish(execution, OutcomeBuilder::default()).await;
     assert!(matches!(outcome.infrastructure, Some(SandboxError::Died { .. })), "{outcome:?}");
@@ -306,10 +306,13 @@ async fn a_kernel_of_another_language_runs_and_is_interrupted() {
     let sandbox = place.create(settings).await.unwrap();
     assert_eq!(run(&sandbox, "echo $((6*7))").await.stdout.text(), "42\n");
     assert_eq!(sandbox.kernel_info().await.unwrap().language, "bash");
-    let execution = sandbox.execute(ExecuteRequest::new("sleep 60")).await.unwrap();
+    let mut execution = sandbox.execute(ExecuteRequest::new("echo begun; sleep 60")).await.unwrap();
+    let mut builder = OutcomeBuilder::default();
+    until_line(&mut execution, &mut builder, "begun").await;
+    // this kernel misses an interrupt that comes while it hands out a line
     tokio::time::sleep(Duration::from_secs(1)).await;
     sandbox.interrupt().await.unwrap();
-    let outcome = finish(execution, OutcomeBuilder::default()).await;
+    let outcome = finish(execution, builder).await;
     assert!(outcome.interrupted && !outcome.success(), "{outcome:?}");
     stop(&sandbox).await;
 }
@@ -361,6 +364,7 @@ impl<F: Future> AwaitStop for F {
     /// Starts the run, which never ends, and stops the sandbox under it.
     async fn await_stop(self, sandbox: &std::sync::Arc<dyn sandbook_sandbox::Sandbox>) {
         let stop = async {
+            support::is_busy(sandbox).await;
             tokio::time::sleep(Duration::from_millis(500)).await;
             sandbox.stop(StopChoice::Default, Duration::from_secs(1)).await.unwrap()
         };
