@@ -15,6 +15,7 @@ const form = (media_type: string, text: string | null, framed = false): Represen
   size: 1,
   width: null,
   height: null,
+  pixels: null,
   alt: null,
 });
 

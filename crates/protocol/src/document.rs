@@ -213,6 +213,8 @@ pub struct Representation {
     pub width: Option<u32>,
     /// Height in CSS pixels, if the library said so.
     pub height: Option<u32>,
+    /// Width and height of a picture in its own pixels, as far as its first bytes say them.
+    pub pixels: Option<(u32, u32)>,
     /// A description, if the library gave one.
     pub alt: Option<String>,
 }

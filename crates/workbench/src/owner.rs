@@ -14,6 +14,7 @@ use sandbook_protocol::{
 };
 use sandbook_sandbox::StopChoice;
 use sandbook_store::folders::Folders;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -73,7 +74,15 @@ pub(crate) struct Inner {
     pub(crate) coming_back: tokio::sync::Mutex<()>,
     pub(crate) sandboxes: Mutex<IndexMap<SandboxId, Arc<LiveSandbox>>>,
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
+    pub(crate) workspace_changes: Arc<Notify>,
     quit: CancellationToken,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Whoever waits for changes sees that there is nobody any more.
+        self.workspace_changes.notify_one();
+    }
 }
 
 impl std::fmt::Debug for Workbench {
@@ -113,9 +122,11 @@ impl Workbench {
             coming_back: tokio::sync::Mutex::default(),
             sandboxes: Mutex::default(),
             mailboxes: Mutex::default(),
+            workspace_changes: Arc::default(),
             quit: CancellationToken::new(),
         };
         let workbench = Self(Arc::new(inner));
+        tokio::spawn(crate::workspace::tell(Arc::downgrade(&workbench.0), workbench.0.workspace_changes.clone()));
         workbench.bring_back_untitled().await;
         workbench.forget_ended_sandboxes();
         let coming_back = workbench.clone();

@@ -46,7 +46,9 @@ pub(crate) struct Mailbox {
 struct Waiting {
     watches_workspace: bool,
     watches_logs: bool,
+    /// The one to be told, and the one told last.
     workspace: Option<Box<WorkspaceView>>,
+    told: Option<WorkspaceView>,
     logs: VecDeque<LogLine>,
     messages: VecDeque<Push>,
     documents: Vec<Arc<Document>>,
@@ -76,7 +78,12 @@ impl Mailbox {
     /// The workspace changed.
     pub(crate) fn workspace(&self, workspace: &WorkspaceView) {
         let mut waiting = self.lock();
-        if waiting.watches_workspace && waiting.workspace.as_deref() != Some(workspace) {
+        if !waiting.watches_workspace {
+            return;
+        }
+        if waiting.told.as_ref() == Some(workspace) {
+            waiting.workspace = None;
+        } else {
             waiting.workspace = Some(Box::new(workspace.clone()));
             drop(waiting);
             self.wake();
@@ -96,8 +103,12 @@ impl Mailbox {
         }
     }
 
-    pub(crate) fn watch_workspace(&self) {
-        self.lock().watches_workspace = true;
+    /// From now on the client hears of what differs from this.
+    pub(crate) fn watch_workspace(&self, told: WorkspaceView) {
+        let mut waiting = self.lock();
+        waiting.watches_workspace = true;
+        waiting.workspace = None;
+        waiting.told = Some(told);
     }
 
     pub(crate) fn watches_workspace(&self) -> bool {
@@ -131,12 +142,6 @@ impl Mailbox {
         if let Some(push) = waiting.messages.pop_front() {
             return Ok(push);
         }
-        if let Some(workspace) = waiting.workspace.take() {
-            return Ok(Push::Workspace { workspace: *workspace });
-        }
-        if !waiting.logs.is_empty() {
-            return Ok(Push::Logs { lines: waiting.logs.drain(..).collect() });
-        }
         let documents = waiting.documents.clone();
         drop(waiting);
         let mut earliest: Option<Instant> = None;
@@ -146,6 +151,15 @@ impl Mailbox {
                 Take::At(moment) => earliest = Some(earliest.map_or(moment, |known| known.min(moment))),
                 Take::Nothing => {}
             }
+        }
+        // Documents are paced, so they leave room for the rest; somebody may be waiting for a cell's output.
+        let mut waiting = self.lock();
+        if let Some(workspace) = waiting.workspace.take() {
+            waiting.told = Some((*workspace).clone());
+            return Ok(Push::Workspace { workspace: *workspace });
+        }
+        if !waiting.logs.is_empty() {
+            return Ok(Push::Logs { lines: waiting.logs.drain(..).collect() });
         }
         Err(earliest)
     }

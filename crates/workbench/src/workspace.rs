@@ -2,21 +2,47 @@
 //!
 //! Kernels and servers are looked at in the background and remembered; gathering itself waits for nothing.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use sandbook_protocol::{
     ConnectionView, DocumentId, Readiness, ReadinessState, RecentNotebook, RuntimeKind, RuntimeView,
     WorkspaceView,
 };
+use tokio::sync::Notify;
 
-use crate::owner::Workbench;
+use crate::owner::{Inner, Workbench};
 
 /// How many recent notebooks are shown.
 const RECENT: usize = 20;
 
+/// How long changes are gathered before anybody is told: a kernel that is busy for a moment is nobody's business, and a
+/// run must not wait until the recent notebooks have been looked at.
+const SETTLE: Duration = Duration::from_millis(20);
+
+/// Tells every client that watches, whenever something they see differs, until the owner is gone.
+pub(crate) async fn tell(owner: Weak<Inner>, changes: Arc<Notify>) {
+    loop {
+        changes.notified().await;
+        tokio::time::sleep(SETTLE).await;
+        let Some(owner) = owner.upgrade().map(Workbench) else { return };
+        // It asks the database and looks whether files are there.
+        if tokio::task::spawn_blocking(move || owner.tell_workspace()).await.is_err() {
+            tracing::error!("what pages see beside documents could not be gathered");
+        }
+    }
+}
+
 impl Workbench {
-    /// Tells every client that watches, if anything they see differs.
+    /// Something that clients see beside documents may be another now. They are told in a moment.
     pub(crate) fn workspace_changed(&self) {
+        self.0.workspace_changes.notify_one();
+    }
+
+    fn tell_workspace(&self) {
         let watching: Vec<_> =
             self.mailboxes().into_iter().filter(|mailbox| mailbox.watches_workspace()).collect();
         if watching.is_empty() {

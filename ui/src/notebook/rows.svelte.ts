@@ -113,7 +113,8 @@ export class Rows {
     this.#anchor = null;
     for (const down of PROBES) {
       const hit = document.elementFromPoint(view.left + view.width / 2, view.top + down);
-      const row = hit?.closest<HTMLElement>(".cell");
+      // One of many outputs of a cell is as good as a row: the cell itself may begin far above.
+      const row = hit?.closest<HTMLElement>(".out--many, .cell");
       if (!row) continue;
       this.#anchor = { node: row, top: row.getBoundingClientRect().top - view.top };
       break;

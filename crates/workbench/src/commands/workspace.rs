@@ -14,10 +14,11 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
     let owner = caller.owner;
     match command {
         Command::WatchWorkspace => {
-            caller.mailbox.watch_workspace();
+            let workspace = owner.workspace();
+            caller.mailbox.watch_workspace(workspace.clone());
             let refreshing = owner.clone();
             tokio::spawn(async move { refreshing.refresh().await });
-            Ok(Reply::Workspace { workspace: Box::new(owner.workspace()) })
+            Ok(Reply::Workspace { workspace: Box::new(workspace) })
         }
         Command::RefreshRuntimes => {
             owner.refresh().await;

@@ -196,14 +196,17 @@ fn representation(
 ) -> Representation {
     let own = &metadata[media_type];
     let number = |name: &str| own[name].as_u64().and_then(|number| u32::try_from(number).ok());
-    let (text, size, table) = match value.payload(media_type) {
-        Some(Payload::Text(text)) => {
-            let (size, table) = (text.len(), media_type == "text/html" && seems_a_table(&text));
-            ((size <= TEXT_LIMIT).then(|| text.into_owned()), size, table)
-        }
-        Some(Payload::Json(text)) => ((text.len() <= TEXT_LIMIT).then(|| text.to_owned()), text.len(), false),
-        Some(Payload::Binary(bytes)) => (None, bytes.len(), false),
-        None => (None, 0, false),
+    let payload = value.payload(media_type);
+    let (size, table, pixels) = match &payload {
+        Some(Payload::Text(text)) => (text.len(), media_type == "text/html" && seems_a_table(text), None),
+        Some(Payload::Json(text)) => (text.len(), false, None),
+        Some(Payload::Binary(bytes)) => (bytes.len(), false, pixels(bytes)),
+        None => (0, false, None),
+    };
+    let text = match payload {
+        Some(Payload::Text(text)) if size <= TEXT_LIMIT => Some(text.into_owned()),
+        Some(Payload::Json(text)) if size <= TEXT_LIMIT => Some(text.to_owned()),
+        _ => None,
     };
     Representation {
         media_type: media_type.to_owned(),
@@ -214,6 +217,7 @@ fn representation(
         table,
         width: number("width"),
         height: number("height"),
+        pixels,
         alt: own["alt"].as_str().map(|alt| shortened(alt, VALUE_LIMIT).to_owned()),
     }
 }
@@ -222,6 +226,12 @@ fn representation(
 fn seems_a_table(html: &str) -> bool {
     let head = html.get(..html.floor_char_boundary(TABLE_WITHIN)).unwrap_or(html);
     html.len() <= FETCH_LIMIT && head.contains("class=\"dataframe") && !head.contains("<script")
+}
+
+/// A picture's size, so that a page can leave room for it before it is there.
+fn pixels(picture: &[u8]) -> Option<(u32, u32)> {
+    let size = imagesize::blob_size(picture).ok()?;
+    Some((size.width.try_into().ok()?, size.height.try_into().ok()?))
 }
 
 /// The richest forms first; what is not known comes behind plain text.

@@ -39,6 +39,10 @@ width: number | null,
  */
 height: number | null, 
 /**
+ * Width and height of a picture in its own pixels, as far as its first bytes say them.
+ */
+pixels: [number, number] | null, 
+/**
  * A description, if the library gave one.
  */
 alt: string | null, };

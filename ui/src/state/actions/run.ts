@@ -18,7 +18,9 @@ function keysIn(notebook: Notebook, selection: CellSelection): string[] {
 }
 
 export async function run(desk: Workbench, notebook: Notebook, selection: CellSelection): Promise<void> {
-  await flush(notebook);
+  // Nothing comes before the request where nothing has to: what the page does meanwhile, the kernel need not wait for.
+  const open = flush(notebook);
+  if (open) await open;
   for (const key of keysIn(notebook, selection)) notebook.asked.add(key);
   try {
     await desk.request({ type: "run", document: notebook.id, selection });

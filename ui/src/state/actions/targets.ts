@@ -11,10 +11,10 @@ export const targets = (notebook: Notebook): readonly Cell[] => {
 
 export const keysOf = (cells: readonly Cell[]): string[] => cells.map((cell) => cell.key);
 
-/** Waits until every cell's text is with the owner, so that what runs or moves is what is seen. */
-export async function flush(notebook: Notebook): Promise<void> {
+/** Waits until every cell's text is with the owner, so that what runs or moves is what is seen. Nothing where it is. */
+export function flush(notebook: Notebook): Promise<unknown> | null {
   const open = notebook.cells.filter((cell) => !cell.synced);
-  await Promise.all(open.map((cell) => cell.settled()));
+  return open.length === 0 ? null : Promise.all(open.map((cell) => cell.settled()));
 }
 
 /** The cell with this key; the reply that names it can overtake the patch that brings it, by a frame and not by more. */
