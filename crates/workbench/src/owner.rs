@@ -126,7 +126,10 @@ impl Workbench {
             quit: CancellationToken::new(),
         };
         let workbench = Self(Arc::new(inner));
-        tokio::spawn(crate::workspace::tell(Arc::downgrade(&workbench.0), workbench.0.workspace_changes.clone()));
+        tokio::spawn(crate::workspace::tell(
+            Arc::downgrade(&workbench.0),
+            workbench.0.workspace_changes.clone(),
+        ));
         workbench.bring_back_untitled().await;
         workbench.forget_ended_sandboxes();
         let coming_back = workbench.clone();

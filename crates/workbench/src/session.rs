@@ -215,3 +215,49 @@ impl Drop for Session {
         self.owner.disconnect(&self.mailbox);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace(version: &str) -> WorkspaceView {
+        WorkspaceView {
+            runtimes: Vec::new(),
+            connections: Vec::new(),
+            sandboxes: Vec::new(),
+            recent: Vec::new(),
+            settings: sandbook_protocol::Settings::default(),
+            keyring: sandbook_protocol::Readiness {
+                state: sandbook_protocol::ReadinessState::Ready,
+                reason: String::new(),
+            },
+            home: String::new(),
+            working_directory: String::new(),
+            version: version.into(),
+        }
+    }
+
+    fn told(mailbox: &Mailbox) -> Option<String> {
+        match mailbox.take(Instant::now()) {
+            Ok(Push::Workspace { workspace }) => Some(workspace.version),
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => None,
+        }
+    }
+
+    #[test]
+    fn a_client_is_told_the_workspace_only_when_it_differs_from_what_it_has() {
+        let mailbox = Mailbox::new("client".into(), ClientKind::Browser);
+        mailbox.workspace(&workspace("before it watches"));
+        assert_eq!(told(&mailbox), None);
+
+        mailbox.watch_workspace(workspace("a"));
+        mailbox.workspace(&workspace("a"));
+        assert_eq!(told(&mailbox), None);
+        mailbox.workspace(&workspace("b"));
+        assert_eq!(told(&mailbox).as_deref(), Some("b"));
+        mailbox.workspace(&workspace("c"));
+        mailbox.workspace(&workspace("b"));
+        assert_eq!(told(&mailbox), None, "it was another only while the client was not looking");
+    }
+}

@@ -6,8 +6,8 @@ mod common;
 
 use common::{Home, Page};
 use sandbook_protocol::{
-    CellSelection, Command, DeathOfKernel, ErrorCode, OutputBody, OutputSearch, PillState, Push, Reply,
-    RunState, SandboxChoice, Secret,
+    CellSelection, ClientKind, Command, DeathOfKernel, ErrorCode, OutputBody, OutputSearch, PillState, Push,
+    Reply, RunState, SandboxChoice, Secret,
 };
 use sandbook_workbench::Workbench;
 
@@ -413,4 +413,44 @@ async fn outputs_that_were_not_saved_come_back_from_the_log() {
     assert_eq!((0..2).map(|index| page.text(index)).collect::<Vec<_>>(), before);
     assert_eq!(page.cell(0).run.state, RunState::Lost, "its value went with the kernel");
     assert_eq!(page.cell(1).execution_count, Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_watches_the_workspace_sees_a_kernel_busy_while_it_is_and_idle_after() {
+    let bench = Bench::with(&["import time; time.sleep(0.7)"]).await;
+    let watching = bench.workbench.connect(ClientKind::Browser);
+    common::ask(&watching, Command::WatchWorkspace).await.unwrap();
+
+    let cells = vec![bench.page.key(0)];
+    bench.ask_run(CellSelection::Cells { cells }).await;
+    for wanted in [PillState::Busy, PillState::Idle] {
+        let told = async {
+            loop {
+                let Push::Workspace { workspace } = watching.next_push().await else { continue };
+                if workspace.sandboxes.iter().any(|sandbox| sandbox.kernel.state == wanted) {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), told)
+            .await
+            .expect("the kernel's state is told");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_picture_comes_with_its_size_in_pixels_and_what_is_none_comes_without() {
+    let source = "from IPython.display import display\nimport base64\n\
+        gif = base64.b64decode('R0lGODdhBAADAIAAAP///////ywAAAAABAADAAACAwxWWQA7')\n\
+        display({'image/gif': gif, 'image/png': b'not a picture'}, raw=True)";
+    let mut bench = Bench::with(&[source]).await;
+    bench.run(0).await;
+    let OutputBody::Rich { representations, .. } = &bench.page.cell(0).outputs[0].body else {
+        panic!("no picture")
+    };
+    let pixels = |media_type: &str| {
+        representations.iter().find(|form| form.media_type == media_type).expect("the form is there").pixels
+    };
+    assert_eq!(pixels("image/gif"), Some((4, 3)));
+    assert_eq!(pixels("image/png"), None);
 }

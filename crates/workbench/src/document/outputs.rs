@@ -84,9 +84,9 @@ impl State {
         if !matches!(output.body, LiveBody::Stream { .. }) {
             return;
         }
-        let cell = outer(key);
+        let (cell, now) = (outer(key), std::time::Instant::now());
         for viewer in &mut self.viewers {
-            viewer.page.text_changed(&cell, &output.id, bytes);
+            viewer.page.text_changed(&cell, &output.id, bytes, now);
             viewer.mailbox.wake();
         }
     }

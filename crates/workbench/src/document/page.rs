@@ -1,9 +1,10 @@
 //! What one page has of a document, and what it is to be sent next.
 //!
-//! Changes wait here until the page has credit and the pace allows it: the first few at once (a run that starts,
-//! prints and ends within a frame is shown without waiting), later ones once a frame, in a flood ten times a second. While they wait they merge: text is only remembered as changed and is read from the
-//! document when the batch is made, so a page that is slow costs nothing. A page that falls too far behind gets the
-//! document anew.
+//! Changes wait here until the page has credit and the pace allows it: the first few at once, later ones once a frame,
+//! in a flood ten times a second. That a run was queued, began or ended may wait for half a frame: what it prints often
+//! follows, and a page that draws once shows it sooner than one that draws three times. While changes wait they merge:
+//! text is only remembered as changed and is read from the document when the batch is made, so a page that is slow
+//! costs nothing. A page that falls too far behind gets the document anew.
 
 use std::{
     collections::HashMap,
@@ -17,6 +18,8 @@ use super::text_view::Seen;
 
 /// Time between two batches.
 const FRAME: Duration = Duration::from_millis(16);
+/// How long changes wait that nobody looks for: less than anybody sees, and most short runs print within it.
+const PATIENCE: Duration = Duration::from_millis(8);
 /// Time between two batches in a flood.
 const FLOOD_FRAME: Duration = Duration::from_millis(100);
 /// So many batches may go at once after a pause.
@@ -46,6 +49,8 @@ pub(crate) struct Page {
     acknowledged: u32,
     snapshot_due: bool,
     pending: Vec<Patch>,
+    /// When the changes go that wait, if there is no other reason to wait.
+    wanted: Option<Instant>,
     changed_texts: IndexMap<OutputId, CellKey>,
     seen: HashMap<OutputId, Seen>,
     last_sent: Option<Instant>,
@@ -63,6 +68,7 @@ impl Page {
             acknowledged: 0,
             snapshot_due: true,
             pending: Vec::new(),
+            wanted: None,
             changed_texts: IndexMap::new(),
             seen: HashMap::new(),
             last_sent: None,
@@ -73,10 +79,11 @@ impl Page {
     }
 
     /// A change waits.
-    pub(crate) fn push(&mut self, patch: Patch) {
+    pub(crate) fn push(&mut self, patch: Patch, now: Instant) {
         if self.snapshot_due {
             return;
         }
+        self.want(if is_patient(&patch) { now + PATIENCE } else { now });
         if self.pending.len() >= MOST_PENDING {
             self.start_over();
             return;
@@ -95,9 +102,14 @@ impl Page {
         }
     }
 
+    fn want(&mut self, moment: Instant) {
+        self.wanted = Some(self.wanted.map_or(moment, |known| known.min(moment)));
+    }
+
     /// The text of an output changed by so many bytes.
-    pub(crate) fn text_changed(&mut self, cell: &CellKey, output: &OutputId, bytes: usize) {
+    pub(crate) fn text_changed(&mut self, cell: &CellKey, output: &OutputId, bytes: usize, now: Instant) {
         if !self.snapshot_due {
+            self.want(now);
             self.text_bytes += bytes;
             if !self.changed_texts.contains_key(output) {
                 self.changed_texts.insert(output.clone(), cell.clone());
@@ -108,6 +120,7 @@ impl Page {
     /// Whatever waits is dropped, and the document is sent anew.
     pub(crate) fn start_over(&mut self) {
         self.pending.clear();
+        self.wanted = None;
         self.changed_texts.clear();
         self.seen.clear();
         self.snapshot_due = true;
@@ -126,8 +139,9 @@ impl Page {
         if !waits || self.sequence - self.acknowledged >= CREDIT_WINDOW {
             return Due::Nothing;
         }
-        match self.last_sent.map(|last| last + self.pause()) {
-            Some(moment) if moment > now && self.allowance == 0 => Due::At(moment),
+        let paced = self.last_sent.filter(|_| self.allowance == 0).map(|last| last + self.pause());
+        match paced.max(self.wanted) {
+            Some(moment) if moment > now => Due::At(moment),
             _ if self.snapshot_due => Due::Snapshot,
             _ => Due::Patches,
         }
@@ -162,6 +176,7 @@ impl Page {
     /// The changes that wait, the texts among them as names, and the sequence of the batch.
     pub(crate) fn take(&mut self, now: Instant) -> (u32, Vec<Patch>, IndexMap<OutputId, CellKey>) {
         self.sequence += 1;
+        self.wanted = None;
         let elapsed = self.last_sent.map_or(FLOOD_FRAME, |last| now.duration_since(last)).max(FRAME);
         #[allow(clippy::cast_precision_loss, reason = "a rate needs no exact bytes")]
         let rate = std::mem::take(&mut self.text_bytes) as f64 / elapsed.as_secs_f64();
@@ -179,6 +194,15 @@ impl Page {
     pub(crate) fn forget(&mut self, gone: impl Fn(&OutputId) -> bool) {
         self.seen.retain(|output, _| !gone(output));
         self.changed_texts.retain(|output, _| !gone(output));
+    }
+}
+
+/// Whether nobody looks for this change: it only says how a run stands, or makes room for what it will print.
+fn is_patient(patch: &Patch) -> bool {
+    match patch {
+        Patch::Run { .. } | Patch::Queue { .. } | Patch::Status { .. } | Patch::CellChanged { .. } => true,
+        Patch::OutputsReplaced { outputs, .. } => outputs.is_empty(),
+        _ => false,
     }
 }
 
@@ -209,19 +233,23 @@ mod tests {
         Patch::Run { cell: cell.into(), run: RunView::default() }
     }
 
+    fn printed(cell: &str) -> Patch {
+        Patch::OutputsAppended { cell: cell.into(), outputs: Vec::new() }
+    }
+
     #[test]
     fn the_first_few_changes_go_at_once_and_the_next_wait_for_a_frame() {
         let start = Instant::now();
         let mut page = ready(start);
         let mut now = start + Duration::from_secs(1);
         for change in ["a", "b", "c"] {
-            page.push(run(change));
+            page.push(printed(change), now);
             assert_eq!(page.due(now), Due::Patches, "{change}");
             page.take(now);
             page.acknowledge(page.sequence);
         }
         for change in ["d", "e"] {
-            page.push(run(change));
+            page.push(printed(change), now);
             assert_eq!(page.due(now), Due::At(now + FRAME), "{change}");
             now += FRAME;
             assert_eq!(page.due(now), Due::Patches, "{change}");
@@ -231,13 +259,30 @@ mod tests {
     }
 
     #[test]
+    fn how_a_run_stands_waits_for_what_it_prints_and_not_longer_than_half_a_frame() {
+        let start = Instant::now();
+        let mut page = ready(start);
+        let now = start + Duration::from_secs(1);
+        page.push(run("a"), now);
+        assert_eq!(page.due(now), Due::At(now + PATIENCE));
+        page.push(printed("a"), now);
+        assert_eq!(page.due(now), Due::Patches);
+        assert_eq!(page.take(now).1.len(), 2);
+
+        page.push(run("b"), now);
+        page.push(run("c"), now + PATIENCE / 2);
+        assert_eq!(page.due(now + PATIENCE / 2), Due::At(now + PATIENCE));
+        assert_eq!(page.due(now + PATIENCE), Due::Patches);
+    }
+
+    #[test]
     fn a_flood_of_text_slows_the_page_to_ten_batches_a_second() {
         let start = Instant::now();
         let mut page = ready(start);
         let later = start + Duration::from_secs(1);
-        page.text_changed(&"c".into(), &"o".into(), 50_000_000);
+        page.text_changed(&"c".into(), &"o".into(), 50_000_000, later);
         page.take(later);
-        page.text_changed(&"c".into(), &"o".into(), 10);
+        page.text_changed(&"c".into(), &"o".into(), 10, later);
         assert_eq!(page.due(later + FRAME), Due::At(later + FLOOD_FRAME));
     }
 
@@ -248,11 +293,11 @@ mod tests {
         let mut now = start;
         for _ in 0..CREDIT_WINDOW {
             now += Duration::from_secs(1);
-            page.push(run("a"));
+            page.push(printed("a"), now);
             assert_eq!(page.due(now), Due::Patches);
             page.take(now);
         }
-        page.push(run("a"));
+        page.push(printed("a"), now);
         now += Duration::from_secs(1);
         assert_eq!(page.due(now), Due::Nothing);
         page.acknowledge(1);
@@ -264,13 +309,13 @@ mod tests {
         let start = Instant::now();
         let mut page = ready(start);
         for _ in 0..10 {
-            page.push(Patch::Queue { queue: QueueView::default() });
-            page.push(run("a"));
-            page.push(run("a"));
+            page.push(Patch::Queue { queue: QueueView::default() }, start);
+            page.push(run("a"), start);
+            page.push(run("a"), start);
         }
         assert_eq!(page.take(start).1.len(), 20);
         for index in 0..=MOST_PENDING {
-            page.push(run(&index.to_string()));
+            page.push(run(&index.to_string()), start);
         }
         assert_eq!(page.due(start + Duration::from_secs(1)), Due::Snapshot);
     }

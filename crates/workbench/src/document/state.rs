@@ -1,6 +1,11 @@
 //! The state of an open notebook.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc, time::SystemTime};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
 
 use sandbook_notebook::{Applied, CellKey, Change, Notebook, Operation};
 use sandbook_protocol::{
@@ -126,8 +131,9 @@ impl State {
 
     /// Tells every page.
     pub(super) fn push(&mut self, patch: &Patch) {
+        let now = Instant::now();
         for viewer in &mut self.viewers {
-            viewer.page.push(patch.clone());
+            viewer.page.push(patch.clone(), now);
             viewer.mailbox.wake();
         }
     }

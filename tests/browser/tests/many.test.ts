@@ -1,0 +1,35 @@
+// A cell that leaves hundreds of outputs: all of them have a place at once, each is drawn where somebody looks, and what is
+// looked at stays where it is.
+
+import { expect, test } from "../src/test.ts";
+
+const PICTURES =
+  "import struct, zlib\nfrom IPython.display import display, Image\n" +
+  "def png(width, height, shade):\n" +
+  "    chunk = lambda kind, data: struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))\n" +
+  "    raw = (b'\\0' + bytes([shade]) * width) * height\n" +
+  "    return b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', width, height, 8, 0, 0, 0, 0)) + " +
+  "chunk(b'IDAT', zlib.compress(raw)) + chunk(b'IEND', b'')\n" +
+  "for i in range(400): display(Image(data=png(120, 40 + i % 7 * 30, i % 250), format='png'))";
+
+test("400 pictures all have their place, and the one that is scrolled to is drawn and does not move away", async ({
+  open,
+}) => {
+  const { page } = await open([PICTURES]);
+  const cell = page.locator("article.cell").first();
+  await cell.locator(".cell__gutter").click();
+  await page.keyboard.press("Control+Enter");
+  await expect(cell).toHaveClass(/is-done/);
+
+  const outputs = cell.locator(".out");
+  await expect(outputs).toHaveCount(400);
+  expect(await cell.locator("img").count(), "those far away are not drawn").toBeLessThan(200);
+
+  for (const index of [201, 333, 399]) {
+    const picture = outputs.nth(index).locator("img");
+    await outputs.nth(index).evaluate((node) => node.scrollIntoView({ block: "center" }));
+    await expect.poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalHeight)).toBe(40 + (index % 7) * 30);
+    await page.waitForTimeout(300);
+    await expect(picture).toBeInViewport({ ratio: 1 });
+  }
+});
