@@ -33,8 +33,13 @@ impl Server {
     /// # Panics
     /// With its log, where it does not.
     pub fn start(module: &str, options: &[&str]) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self::start_at(port, module, options)
+        // A port that is free now may be another test's a moment later.
+        for _ in 0..4 {
+            if let Ok(server) = Self::try_at(free_port(), module, options) {
+                return server;
+            }
+        }
+        Self::start_at(free_port(), module, options)
     }
 
     /// Starts it on this port.
@@ -42,6 +47,10 @@ impl Server {
     /// # Panics
     /// With its log, where it does not answer.
     pub fn start_at(port: u16, module: &str, options: &[&str]) -> Self {
+        Self::try_at(port, module, options).expect("the server starts")
+    }
+
+    fn try_at(port: u16, module: &str, options: &[&str]) -> Result<Self, String> {
         let folder = tempfile::Builder::new().prefix("sbs").tempdir().unwrap();
         let mut command = Command::new(python());
         command.args(["-m", module]).args(options).current_dir(folder.path());
@@ -66,17 +75,25 @@ impl Server {
         let base =
             options.iter().find_map(|option| option.strip_prefix("--ServerApp.base_url=")).unwrap_or("/");
         let scheme = if options.iter().any(|option| option.contains("certfile")) { "https" } else { "http" };
-        let server = Self {
+        let mut server = Self {
             process: Killed(command.spawn().unwrap()),
             url: format!("{scheme}://127.0.0.1:{port}{base}").parse().unwrap(),
             folder,
         };
         let start = Instant::now();
         while !server.answers() {
-            assert!(start.elapsed() < PATIENCE, "the server did not start: {}", server.log());
+            if start.elapsed() > PATIENCE || server.has_ended() {
+                return Err(server.log());
+            }
             std::thread::sleep(Duration::from_millis(50));
         }
-        server
+        // What answers at this port may be somebody else.
+        std::thread::sleep(Duration::from_millis(50));
+        if server.has_ended() { Err(server.log()) } else { Ok(server) }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.process.0.try_wait().unwrap().is_some()
     }
 
     /// What it has said so far.
@@ -139,8 +156,7 @@ pub async fn gateway(options: &[&str]) -> Server {
 /// # Panics
 /// Where it does not start.
 pub async fn server(module: &str, options: &[&str]) -> Server {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    server_at(port, module, options).await
+    start(module, options, Server::start).await
 }
 
 /// Starts it on this port.
@@ -148,15 +164,27 @@ pub async fn server(module: &str, options: &[&str]) -> Server {
 /// # Panics
 /// Where it does not start.
 pub async fn server_at(port: u16, module: &str, options: &[&str]) -> Server {
+    start(module, options, move |module, options| Server::start_at(port, module, options)).await
+}
+
+async fn start(
+    module: &str,
+    options: &[&str],
+    starting: impl FnOnce(&str, &[&str]) -> Server + Send + 'static,
+) -> Server {
     // what connects to a server needs it, and only the first call counts
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
     let module = module.to_owned();
     let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
     let start = move || {
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        Server::start_at(port, &module, &options)
+        starting(&module, &options)
     };
     tokio::task::spawn_blocking(start).await.unwrap()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Asks a server itself, for what a test wants to know.
