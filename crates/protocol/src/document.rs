@@ -197,7 +197,7 @@ pub struct TextLine {
 pub struct Representation {
     /// Its media type, such as `image/png`.
     pub media_type: String,
-    /// The text, where the form is text of at most 64 KB. JSON is given as its text. A page asks for a longer one with
+    /// The text, where the form is text of at most 64 KB that a page draws itself. JSON is given as its text. A page asks for a longer one with
     /// `resource_text`.
     pub text: Option<String>,
     /// The whole payload, for an image, a frame or a fetch.

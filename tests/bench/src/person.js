@@ -15,7 +15,13 @@ export async function enter(page, index) {
 async function press(page, index) {
   const at = await page.evaluate((i) => {
     const box = window.__app.source(i)?.getBoundingClientRect();
-    return box && box.height > 0 ? { x: box.x + Math.min(box.width - 4, 200), y: box.y + 8 } : null;
+    // JupyterLab goes on moving cells that were brought into view.
+    const away = box && (box.y < 0 || box.y + 8 > window.innerHeight);
+    if ((away || !box) && performance.now() - (window.__revealed ?? 0) > 2000) {
+      window.__revealed = performance.now();
+      void window.__app.reveal(i);
+    }
+    return box && box.height > 0 && !away ? { x: box.x + Math.min(box.width - 4, 200), y: box.y + 8 } : null;
   }, index);
   if (!at) return false;
   await page.mouse.click(at.x, at.y);

@@ -2,6 +2,10 @@
 // taken out: a frame that is moved would load again. What is far away is empty and gets drawn when it comes near, or when the
 // page has nothing else to do.
 
+import { flushSync } from "svelte";
+
+import { isCalm } from "./calm";
+
 export interface Row {
   readonly node: HTMLElement;
   readonly draw: () => void;
@@ -96,10 +100,11 @@ export class Rows {
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
       if (this.#rows.size > DRAW_ALL || this.#far.size === 0) return;
-      const until = performance.now() + SLICE_MS;
+      const until = performance.now() + (isCalm() ? SLICE_MS : 0);
       for (const key of this.#far) {
-        if (performance.now() > until) break;
-        this.#draw(key);
+        if (performance.now() >= until) break;
+        // Drawn here and now, or the clock would say that it took no time and all would be drawn at once, later.
+        flushSync(() => this.#draw(key));
       }
       if (this.#far.size > 0) this.#later();
     });

@@ -203,7 +203,10 @@ fn representation(
         Some(Payload::Binary(bytes)) => (bytes.len(), false, pixels(bytes)),
         None => (0, false, None),
     };
+    // What stands in a frame is fetched by the frame.
+    let framed = is_framed(media_type);
     let text = match payload {
+        _ if framed && !table => None,
         Some(Payload::Text(text)) if size <= TEXT_LIMIT => Some(text.into_owned()),
         Some(Payload::Json(text)) if size <= TEXT_LIMIT => Some(text.to_owned()),
         _ => None,
@@ -213,7 +216,7 @@ fn representation(
         text,
         resource: resources.name(source, media_type),
         size: size as u64,
-        framed: is_framed(media_type),
+        framed,
         table,
         width: number("width"),
         height: number("height"),

@@ -4,7 +4,6 @@ import { spawn } from "node:child_process";
 
 import { commandLine, freePort, memory, until } from "../processes.js";
 
-const ELEMENT = "element-6066-11e4-a52e-4f735466cecf";
 const ENTER = "\uE006";
 const SHIFT = "\uE008";
 const BACKSPACE = "\uE003";
@@ -51,6 +50,21 @@ export async function openWindow(home, notebook) {
       { type: "keyUp", value: key },
     ]);
 
+  /** Presses the mouse there; nothing where nothing is yet. */
+  const press = async (selector) => {
+    const at = await run(
+      `const box = document.querySelector(${JSON.stringify(selector)})?.getBoundingClientRect();
+       return box && box.height > 0 ? [Math.round(box.x + 20), Math.round(box.y + 8)] : null`,
+    );
+    if (!at) return;
+    const actions = [
+      { type: "pointerMove", x: at[0], y: at[1] },
+      { type: "pointerDown", button: 0 },
+      { type: "pointerUp", button: 0 },
+    ];
+    await say("POST", `${session}/actions`, { actions: [{ type: "pointer", id: "mouse", actions }] });
+  };
+
   return {
     /** Until a typed character shows in the first cell. */
     async typing() {
@@ -59,12 +73,14 @@ export async function openWindow(home, notebook) {
         60,
         "the first cell",
       );
-      const found = await say("POST", `${session}/element`, {
-        using: "css selector",
-        value: "article .src, article .cm-content",
-      });
-      await say("POST", `${session}/element/${found[ELEMENT]}/click`, {});
-      await until(() => run("return document.activeElement.matches('.cm-content')"), 20, "the editor");
+      await until(
+        async () => {
+          await press("article .src, article .cm-content");
+          return run("return document.activeElement.matches('.cm-content')");
+        },
+        20,
+        "the editor",
+      );
       await type("§");
       await until(
         () => run("return document.querySelector('article .cm-content').textContent.includes('§')"),
