@@ -10,7 +10,7 @@ export type Representation = {
  */
 media_type: string, 
 /**
- * The text, where the form is text of at most 64 KB. JSON is given as its text. A page asks for a longer one with
+ * The text, where the form is text of at most 64 KB that a page draws itself. JSON is given as its text. A page asks for a longer one with
  * `resource_text`.
  */
 text: string | null, 
