@@ -10,8 +10,12 @@ use std::{
 };
 
 use sandbook_protocol::{LogLevel, LogLine};
-use tracing::{Event, Level, Subscriber, field::Visit};
-use tracing_subscriber::{Layer, layer::Context};
+use tracing::{
+    Event, Level, Subscriber,
+    field::Visit,
+    span::{Attributes, Id},
+};
+use tracing_subscriber::{Layer, layer::Context, registry::LookupSpan};
 
 use crate::session::Mailbox;
 
@@ -50,10 +54,27 @@ impl LogLines {
     }
 }
 
-impl<S: Subscriber> Layer<S> for LogLines {
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+/// What a span is called, with its fields: which execution or connection a line is about.
+struct Named(String);
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLines {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if let Some(span) = context.span(id) {
+            let mut fields = Text::default();
+            attributes.record(&mut fields);
+            span.extensions_mut().insert(Named(format!("[{}{}]", span.name(), fields.0)));
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut text = Text::default();
         event.record(&mut text);
+        for span in context.event_scope(event).into_iter().flatten() {
+            if let Some(named) = span.extensions().get::<Named>() {
+                text.0.push(' ');
+                text.0.push_str(&named.0);
+            }
+        }
         let level = match *event.metadata().level() {
             Level::ERROR => LogLevel::Error,
             Level::WARN => LogLevel::Warn,
@@ -87,5 +108,31 @@ impl Visit for Text {
 
     fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
         self.record_debug(field, &format_args!("{value}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_line_says_which_connection_it_is_about_and_no_secret() {
+        let lines = LogLines::default();
+        let subscriber = tracing_subscriber::registry().with(lines.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            let span = tracing::info_span!("connection", kind = "server", host = "lab:8888");
+            let _entered = span.enter();
+            tracing::warn!(reason = "https://lab/?token=abc was closed", "the connection is away");
+        });
+        let shared = lines.0.lock().unwrap();
+        let told: Vec<&str> = shared.lines.iter().map(|line| line.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "the connection is away, reason https://lab/?token=*** was closed [connection, kind server, host lab:8888]"
+            ]
+        );
     }
 }
