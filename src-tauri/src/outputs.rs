@@ -47,12 +47,12 @@ fn identifier(request: &Request<Vec<u8>>) -> Option<&str> {
 fn answer(found: Result<Resource, ProtocolError>) -> Response<Vec<u8>> {
     match found {
         Ok(resource) if is_framed(&resource.media_type) => {
-            let document = frame_document(&resource.media_type, &resource.content, SOURCES, None);
+            let document = frame_document(&resource.media_type, &resource.content, SOURCES, None, "");
             respond(StatusCode::OK, &document.headers, None, document.body)
         }
         Ok(resource) => {
             let media_type = Some(resource.media_type.as_str());
-            respond(StatusCode::OK, &output_headers(SOURCES, None), media_type, resource.content.to_vec())
+            respond(StatusCode::OK, &output_headers(SOURCES, None, ""), media_type, resource.content.to_vec())
         }
         Err(error) => {
             let status = match error.code {
@@ -60,7 +60,7 @@ fn answer(found: Result<Resource, ProtocolError>) -> Response<Vec<u8>> {
                 _ => StatusCode::BAD_GATEWAY,
             };
             let text = format!("{} {}", error.message, error.hint).into_bytes();
-            respond(status, &output_headers(SOURCES, None), Some("text/plain; charset=utf-8"), text)
+            respond(status, &output_headers(SOURCES, None, ""), Some("text/plain; charset=utf-8"), text)
         }
     }
 }

@@ -29,13 +29,13 @@ pub fn is_framed(media_type: &str) -> bool {
 
 /// Wraps an output for a frame.
 ///
-/// `images` is the source expression of the place that outputs are served from (`out:`, `http://127.0.0.1:4000`).
-/// `ancestors` are the pages that may show the frame, as source expressions; any page of the same program if absent.
+/// For `images`, `ancestors` and `browser` see [`headers`].
 pub fn frame_document(
     media_type: &str,
     content: &[u8],
     images: &str,
     ancestors: Option<&str>,
+    browser: &str,
 ) -> FrameDocument {
     let text = String::from_utf8_lossy(content);
     let mut body = String::with_capacity(text.len() + HEAD.len() + SCRIPT.len() + 64);
@@ -46,16 +46,21 @@ pub fn frame_document(
         _ => body.push_str(&["<pre>", &escaped(&text), "</pre>"].concat()),
     }
     body.push_str(SCRIPT);
-    FrameDocument { headers: headers(images, ancestors), body: body.into_bytes() }
+    FrameDocument { headers: headers(images, ancestors, browser), body: body.into_bytes() }
 }
 
 /// The headers under which anything that a notebook produced is served, framed or not.
-pub fn headers(images: &str, ancestors: Option<&str>) -> Vec<(&'static str, String)> {
+///
+/// `images` is the source expression of the place that outputs are served from (`out:`, `http://127.0.0.1:4000`).
+/// `ancestors` are the pages that may show the frame, as source expressions; any page of the same program if absent.
+/// `browser` is what the browser calls itself (its `User-Agent`), empty where that is not known.
+pub fn headers(images: &str, ancestors: Option<&str>, browser: &str) -> Vec<(&'static str, String)> {
     let ancestors = ancestors.map(|pages| format!("; frame-ancestors {pages}")).unwrap_or_default();
+    let webrtc = if knows_no_webrtc_directive(browser) { "" } else { "; webrtc 'block'" };
     let policy = format!(
         "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
          style-src 'unsafe-inline'; img-src data: blob: {images}; font-src data:; media-src data: blob: {images}; \
-         connect-src 'none'; form-action 'none'; base-uri 'none'; webrtc 'block'{ancestors}"
+         connect-src 'none'; form-action 'none'; base-uri 'none'{webrtc}{ancestors}"
     );
     vec![
         ("content-type", "text/html; charset=utf-8".into()),
@@ -65,6 +70,13 @@ pub fn headers(images: &str, ancestors: Option<&str>) -> Vec<(&'static str, Stri
         ("referrer-policy", "no-referrer".into()),
         ("cache-control", "no-store".into()),
     ]
+}
+
+/// Whether this browser is one of those that are known not to know the directive `webrtc` of Content Security Policy 3,
+/// and complain about it in the console at every output. Whoever is not known is sent it. `tests/browser` fails when
+/// Chromium learns it.
+fn knows_no_webrtc_directive(browser: &str) -> bool {
+    ["Chrome/", "Firefox/"].iter().any(|engine| browser.contains(engine))
 }
 
 const HEAD: &str = "<!doctype html><meta charset=\"utf-8\"><style>\
@@ -106,13 +118,13 @@ mod tests {
     use super::*;
 
     fn body(media_type: &str, content: &str) -> String {
-        String::from_utf8(frame_document(media_type, content.as_bytes(), "out:", None).body).unwrap()
+        String::from_utf8(frame_document(media_type, content.as_bytes(), "out:", None, "").body).unwrap()
     }
 
     #[test]
     fn a_frame_has_no_network_no_origin_and_only_the_pages_that_may_show_it() {
         let document =
-            frame_document("text/html", b"<p>x</p>", "http://127.0.0.1:2", Some("http://127.0.0.1:1"));
+            frame_document("text/html", b"<p>x</p>", "http://127.0.0.1:2", Some("http://127.0.0.1:1"), "");
         let policy = &document.headers.iter().find(|(name, _)| *name == "content-security-policy").unwrap().1;
         for directive in [
             "sandbox allow-scripts;",
@@ -125,6 +137,17 @@ mod tests {
         }
         assert!(!policy.contains("allow-same-origin"));
         assert!(!document.headers.iter().any(|(name, _)| name.starts_with("access-control")));
+    }
+
+    #[test]
+    fn the_webrtc_directive_goes_to_every_browser_but_those_that_do_not_know_it() {
+        let sent = |browser: &str| headers("out:", None, browser)[1].1.contains("; webrtc 'block'");
+        assert!(
+            sent("")
+                && sent("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/605.1.15 Version/18.0 Safari/605.1.15")
+        );
+        assert!(!sent("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36"));
+        assert!(!sent("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"));
     }
 
     #[test]

@@ -107,7 +107,7 @@ async fn resource(State(shared): State<Arc<Shared>>, Path(id): Path<String>, hea
         return (StatusCode::FORBIDDEN, "This needs the page's session.").into_response();
     }
     match shared.workbench.resource(&ResourceId(id)).await {
-        Ok(content) => output_port::plain(content, "'none'", None),
+        Ok(content) => output_port::plain(content, "'none'", None, ""),
         Err(error) => refused(&error),
     }
 }

@@ -1,6 +1,6 @@
 //! The output port: whatever a notebook produced, under addresses that cannot be guessed.
 //!
-//! It answers GET only, looks at no header but Host, and sends none that would let another page read what it gives.
+//! It answers GET only, looks at no header but Host and User-Agent, and sends none that would let another page read what it gives.
 //! Everything goes out under the policy of outputs, so that opening one in a tab of its own gives it no more than its
 //! frame does.
 
@@ -53,25 +53,32 @@ async fn output(
         Err(error) => return refused(&error),
     };
     let images = host.origin_at(shared.output_port);
+    let browser = headers.get(header::USER_AGENT).and_then(|name| name.to_str().ok()).unwrap_or_default();
     match wanted.download {
         Some(name) => {
-            let mut response = plain(content, "'none'", Some(&origin));
+            let mut response = plain(content, "'none'", Some(&origin), browser);
             let name = utf8_percent_encode(&name, NON_ALPHANUMERIC);
             let disposition = format!("attachment; filename*=UTF-8''{name}");
             set(response.headers_mut(), &[(header::CONTENT_DISPOSITION, &disposition)]);
             response
         }
         None if content.framed => {
-            let document = frame_document(&content.media_type, &content.bytes, &images, Some(&origin));
+            let document =
+                frame_document(&content.media_type, &content.bytes, &images, Some(&origin), browser);
             respond(Body::from(document.body), &document.headers)
         }
-        None => plain(content, &images, Some(&origin)),
+        None => plain(content, &images, Some(&origin), browser),
     }
 }
 
 /// A resource as it is, under the policy of outputs.
-pub(super) fn plain(content: ResourceContent, images: &str, ancestors: Option<&str>) -> Response {
-    let mut response = respond(Body::from(content.bytes), &output_headers(images, ancestors));
+pub(super) fn plain(
+    content: ResourceContent,
+    images: &str,
+    ancestors: Option<&str>,
+    browser: &str,
+) -> Response {
+    let mut response = respond(Body::from(content.bytes), &output_headers(images, ancestors, browser));
     set(response.headers_mut(), &[(header::CONTENT_TYPE, &content.media_type)]);
     response
 }
