@@ -54,6 +54,7 @@ fn main() -> ExitCode {
             conversation::say,
             conversation::end_conversation,
             window::open_external,
+            outputs::read_resource,
         ])
         .setup(|app| Ok(window::open(app.handle())?));
     match window.run(tauri::generate_context!()) {

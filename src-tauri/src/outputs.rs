@@ -2,7 +2,8 @@
 //!
 //! They are another origin than the page's, and each answer carries a policy that leaves an output no network, no
 //! storage and no way to the page, so that what a notebook brought along can run without being trusted. No answer
-//! allows other origins to read it, so neither the page nor another output can fetch one: they are only shown.
+//! allows other origins to read it, so neither the page nor another output can fetch one: they are only shown. Where
+//! the page's own script needs the bytes (a picture for the clipboard), it asks by a command that frames do not have.
 
 use sandbook_client::Resource;
 use sandbook_protocol::{ErrorCode, ProtocolError, frame_document, is_framed, output_headers};
@@ -35,6 +36,15 @@ pub(crate) fn serve<R: Runtime>(
         };
         responder.respond(answer(found));
     });
+}
+
+/// The bytes of a resource, for the page's own script.
+#[tauri::command]
+pub(crate) async fn read_resource(
+    owner: tauri::State<'_, OwnerLink>,
+    id: String,
+) -> Result<tauri::ipc::Response, ProtocolError> {
+    Ok(tauri::ipc::Response::new(owner.resource(&id).await?.content.to_vec()))
 }
 
 /// The name in the address, if it is one.

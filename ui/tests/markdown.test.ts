@@ -118,6 +118,17 @@ describe("Markdown", () => {
     expect(holder.querySelector("pre .t-kw")?.textContent).toBe("def");
   });
 
+  it("draws an attachment that comes later when it comes, and says so when it does not", async () => {
+    const holder = document.createElement("div");
+    const later = (name: string): Promise<string | null> => Promise.resolve(name === "a.svg" ? "blob:x" : null);
+    holder.append(renderMarkdown("![a](attachment:a.svg) ![b](attachment:b.svg)", { attachment: later }).fragment);
+    expect(holder.querySelector("img[src]")).toBeNull();
+    await Promise.resolve();
+    await Promise.resolve();
+    expect([...holder.querySelectorAll("img")].map((image) => image.getAttribute("src"))).toEqual(["blob:x"]);
+    expect(holder.textContent).toContain("b (not loaded: attachment:b.svg)");
+  });
+
   it("shows attachments from where the owner keeps them", () => {
     const out = html("![p](attachment:a%20b.png)", (name) => (name === "a b.png" ? "http://127.0.0.1:1/x" : null));
     expect(out).toContain('src="http://127.0.0.1:1/x"');

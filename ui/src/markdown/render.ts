@@ -64,8 +64,8 @@ purifier.addHook("uponSanitizeAttribute", (_node, data) => {
 });
 
 export interface MarkdownOptions {
-  /** The address of an attachment, or null when there is none of this name. */
-  readonly attachment?: (name: string) => string | null;
+  /** The address of an attachment, perhaps later, or null when there is none of this name. */
+  readonly attachment?: (name: string) => string | null | Promise<string | null>;
 }
 
 const LOOPBACK = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[.*\])$/i;
@@ -95,7 +95,13 @@ function tameImages(root: DocumentFragment, options: MarkdownOptions): void {
     const source = image.getAttribute("src") ?? "";
     const attachment = /^attachment:(.*)$/i.exec(source);
     const address = attachment ? (options.attachment?.(decodeURIComponent(attachment[1] ?? "")) ?? null) : null;
-    if (address !== null) {
+    if (address instanceof Promise) {
+      image.removeAttribute("src");
+      void address.then((later) => {
+        if (later === null) image.replaceWith(pictureNote(image.alt || "Picture", source));
+        else image.src = later;
+      });
+    } else if (address !== null) {
       image.src = address;
     } else if (!/^data:/i.test(source)) {
       image.replaceWith(pictureNote(image.alt || "Picture", source));

@@ -28,6 +28,8 @@ export interface Platform {
   open(events: TransportEvents): Promise<Transport>;
   /** Where the content of a resource is; null while it is not known. `resources` is what the welcome said. */
   resourceUrl(resource: string, resources: string | null): string | null;
+  /** The bytes of a resource, which cannot be read from its address: that is another origin's, as outputs may run code. */
+  bytes(resource: string): Promise<ArrayBuffer>;
   /** Opens a web page in the person's browser. */
   openExternal(url: string): void;
   /** Present where the page draws the window's own title bar. */

@@ -63,6 +63,16 @@ async function open(events: TransportEvents): Promise<Transport> {
   };
 }
 
+async function bytes(resource: string): Promise<ArrayBuffer> {
+  const authorization = `Bearer ${await sessionToken()}`;
+  const answer = await fetch(`/api/resource/${encodeURIComponent(resource)}`, {
+    headers: { authorization },
+    credentials: "omit",
+  });
+  if (!answer.ok) throw new Error("The output could not be read. It is still in the notebook.");
+  return answer.arrayBuffer();
+}
+
 export function webPlatform(): Platform {
   // An address pasted into a tab that is here already changes nothing but the part behind the #.
   addEventListener("hashchange", () => {
@@ -72,6 +82,7 @@ export function webPlatform(): Platform {
     kind: "browser",
     open,
     resourceUrl: (resource, resources) => (resources === null ? null : resources + resource),
+    bytes,
     openExternal: (url) => {
       window.open(url, "_blank", "noopener,noreferrer");
     },

@@ -1,6 +1,7 @@
-// The body inside the window. Its three commands are all that src-tauri offers: `converse` opens a conversation whose
-// messages come through a channel (several at a time), `say` sends one, `open_external` hands a web address to the system.
-// Bytes never pass here: a resource has an address of its own, out://localhost/ID.
+// The body inside the window. Its commands are all that src-tauri offers: `converse` opens a conversation whose messages come
+// through a channel (several at a time) until `end_conversation`, `say` sends one, `open_external` hands a web address to the
+// system. What is shown never passes here: a resource has an address of its own, out://localhost/ID. `read_resource` gives the
+// bytes of one to the page's own script.
 
 import { Channel, convertFileSrc, invoke } from "@tauri-apps/api/core";
 import { getCurrentWebview } from "@tauri-apps/api/webview";
@@ -34,6 +35,7 @@ export function windowPlatform(): Platform {
     open,
     // Systems spell a custom scheme differently; convertFileSrc knows how.
     resourceUrl: (resource) => convertFileSrc(resource, "out"),
+    bytes: (resource) => invoke<ArrayBuffer>("read_resource", { id: resource }),
     openExternal: (url) => {
       invoke("open_external", { url }).catch(ignore);
     },

@@ -110,6 +110,10 @@ export class Workbench {
     this.announcer.say(text);
   }
 
+  bytes(resource: string): Promise<ArrayBuffer> {
+    return this.platform.bytes(resource);
+  }
+
   resourceUrl(resource: string): string | null {
     return this.platform.resourceUrl(resource, this.link.state === "up" ? this.link.resources : null);
   }
