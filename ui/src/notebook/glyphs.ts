@@ -1,4 +1,4 @@
-// The glyph of each state in the gutter.
+// The glyph of each state, in the gutter and in the outline.
 
 import type { IconName } from "../parts/icons";
 import type { CellLook } from "../state/cell.svelte";

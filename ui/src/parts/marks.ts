@@ -1,24 +1,24 @@
-// Two letters and a narrow colour edge for each kind of sandbox. The letters carry the meaning.
+// Two letters and a narrow colour edge for each kind of sandbox. The letters carry the meaning; a colour has their name.
 
-export interface MarkLook {
-  readonly letters: string;
-  readonly colour: string;
-  readonly name: string;
-}
-
-const MARKS: Record<string, MarkLook> = {
-  kernel: { letters: "Jy", colour: "jy", name: "Jupyter kernel" },
-  jupyter: { letters: "Js", colour: "js", name: "Jupyter server" },
-  docker: { letters: "Dk", colour: "dk", name: "Docker" },
-  eval: { letters: "Ev", colour: "ev", name: "Eval" },
-  monty: { letters: "Mt", colour: "mt", name: "Monty" },
-  kaggle: { letters: "Ka", colour: "ka", name: "Kaggle" },
-  colab: { letters: "Co", colour: "co", name: "Google Colab" },
-  modal: { letters: "Mo", colour: "mo", name: "Modal" },
-  datalayer: { letters: "Dl", colour: "dl", name: "Datalayer" },
-  opensandbox: { letters: "Os", colour: "os", name: "OpenSandbox" },
+/** The letters of each runtime, where only that is known: a saved connection, a pasted address. */
+const OF_RUNTIME: Record<string, string> = {
+  jupyter: "Js",
+  docker: "Dk",
+  eval: "Ev",
+  monty: "Mt",
+  kaggle: "Ka",
+  colab: "Co",
+  modal: "Mo",
+  datalayer: "Dl",
+  opensandbox: "Os",
 };
 
-const UNKNOWN: MarkLook = { letters: "··", colour: "ev", name: "Sandbox" };
+/** A kernel of this computer has its own mark, though it is the same runtime as a server's. */
+export const KERNEL_HERE = "Jy";
+export const JUPYTER_SERVER = "Js";
 
-export const markOf = (runtime: string): MarkLook => MARKS[runtime] ?? UNKNOWN;
+const UNKNOWN = "··";
+const KNOWN = new Set([KERNEL_HERE, ...Object.values(OF_RUNTIME)]);
+
+export const lettersOf = (runtime: string): string => OF_RUNTIME[runtime] ?? UNKNOWN;
+export const colourOf = (letters: string): string => (KNOWN.has(letters) ? letters.toLowerCase() : "ev");

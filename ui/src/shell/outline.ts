@@ -1,6 +1,7 @@
 // Headings and code cells in the order of the notebook. Pure.
 
 import { headings } from "../markdown/render";
+import { GLYPHS } from "../notebook/glyphs";
 import type { IconName } from "../parts/icons";
 import type { Cell, CellLook } from "../state/cell.svelte";
 
@@ -14,16 +15,7 @@ export interface OutlineRow {
   readonly tone: "" | "err" | "warn";
 }
 
-const ICONS: Partial<Record<CellLook, readonly [IconName, "" | "err" | "warn"]>> = {
-  done: ["st-ready", ""],
-  error: ["st-error", "err"],
-  queued: ["st-queue", ""],
-  running: ["st-busy", ""],
-  input: ["st-input", "warn"],
-  nosignal: ["st-reconnect", "warn"],
-  edited: ["st-edited", ""],
-  stopped: ["st-stopped", ""],
-};
+const TONES: Partial<Record<CellLook, "err" | "warn">> = { error: "err", input: "warn" };
 
 /** The first line that says something. */
 export function firstLine(source: string): string {
@@ -51,7 +43,8 @@ export function outlineOf(cells: readonly Cell[], headingsOnly: boolean): Outlin
     } else if (cell.kind === "code" && !headingsOnly) {
       const text = firstLine(cell.text);
       if (text === "") continue;
-      const [icon, tone] = ICONS[cell.look] ?? [null, ""];
+      const icon = cell.look === "done" ? "st-ready" : (GLYPHS[cell.look] ?? null);
+      const tone = TONES[cell.look] ?? "";
       rows.push({ key: cell.key, cell: cell.key, kind: "code", depth, text, icon, tone });
     }
   }

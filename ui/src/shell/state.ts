@@ -1,7 +1,7 @@
 // The pill's states, each with its own silhouette and its one word.
 
 import type { IconName } from "../parts/icons";
-import type { PillState, SandboxView } from "../platform";
+import type { PillState } from "../platform";
 
 interface StateLook {
   readonly icon: IconName;
@@ -20,7 +20,3 @@ const LOOKS: Record<PillState, StateLook> = {
 };
 
 export const stateLook = (state: PillState): StateLook => LOOKS[state];
-
-/** A kernel of this computer has its own mark, though it is the same runtime. */
-export const markName = (sandbox: Pick<SandboxView, "mark" | "kind">): string =>
-  sandbox.mark === "Jy" ? "kernel" : sandbox.kind;

@@ -1,0 +1,184 @@
+// A server on its way to being one of the person's: its address is read, the server is asked, a kernel is chosen. A token is here
+// only while it is being typed; an address that came with one is the owner's, and the page has what may be shown of it.
+
+import { type Answer, OwnerError, type Recognised } from "../platform";
+import { chooseSandbox } from "../state/actions";
+import type { Workbench } from "../state/workbench.svelte";
+import { hostOf, mayHoldSecret, noteOf } from "./address";
+import type { Picked } from "./KernelPicker.svelte";
+
+const OF_THE_ADDRESS = ["unreachable", "not_a_server", "certificate_untrusted", "not_recognised", "timed_out"];
+const OF_THE_TOKEN = ["credential_refused", "credential_missing"];
+
+const sentence = (problem: OwnerError): string => `${problem.message} ${problem.hint}`;
+
+export class ServerDraft {
+  readonly #desk: Workbench;
+  /** The saved connection, once there is one. */
+  id: string | null = $state(null);
+  address = $state("");
+  token = $state("");
+  name = $state("");
+  busy: "" | "checking" | "starting" | "removing" = $state("");
+  problem: OwnerError | null = $state.raw(null);
+  kernels: Answer<{ type: "list_server_kernels"; connection: string }> | null = $state.raw(null);
+  picked: Picked = $state.raw({ kind: "new", kernel: null });
+  /** An address that came with its token: the owner has it, the page only what may be shown. */
+  taken: Recognised | null = $state.raw(null);
+  #taking: Promise<void> | null = null;
+  #tried = $state(false);
+
+  readonly connection = $derived.by(() => this.#desk.workspace?.connections.find((c) => c.id === this.id) ?? null);
+  readonly shownAddress = $derived(
+    this.connection?.display_url ?? this.taken?.display_url ?? this.taken?.display_text ?? null,
+  );
+  readonly #note = $derived(noteOf(this.shownAddress ?? this.address));
+  readonly addressError = $derived.by(() => {
+    const { problem } = this;
+    if (this.connection) return problem?.code === "unreachable" ? sentence(problem) : "";
+    if (this.#tried && this.#note === "empty") return "An address is needed, such as http://localhost:8888.";
+    if (this.#tried && this.#note === "not-an-address")
+      return "This is not an address. Nothing was sent. Write it as http://host:8888.";
+    return problem && OF_THE_ADDRESS.includes(problem.code) ? sentence(problem) : "";
+  });
+  readonly tokenError = $derived(
+    this.problem && OF_THE_TOKEN.includes(this.problem.code) ? sentence(this.problem) : "",
+  );
+  readonly otherError = $derived(this.problem && !this.addressError && !this.tokenError ? sentence(this.problem) : "");
+  readonly warning = $derived(
+    this.#note === "not-encrypted" || this.connection?.plain_http
+      ? `This address is not encrypted. Anyone on the network between here and ${hostOf(this.shownAddress ?? this.address)} can read the token and your code. Use https or an SSH tunnel.`
+      : "",
+  );
+  /** The certificate's fingerprint that stands in the error's sentence; the person confirms that one and no other. */
+  readonly fingerprint = $derived(
+    this.problem?.code === "certificate_untrusted"
+      ? (/\b(?:[0-9a-f]{2}:){19,31}[0-9a-f]{2}\b/i.exec(sentence(this.problem))?.[0] ?? "")
+      : "",
+  );
+  readonly ready = $derived(this.connection !== null && this.kernels !== null && this.problem === null);
+
+  constructor(desk: Workbench, id: string | null) {
+    this.#desk = desk;
+    this.id = id;
+  }
+
+  /** Another saved server, or a new one. */
+  turnTo(id: string | null): void {
+    this.kernels = null;
+    this.problem = null;
+    this.id = id;
+  }
+
+  async #attempt(kind: "checking" | "starting" | "removing", action: () => Promise<unknown>): Promise<boolean> {
+    this.busy = kind;
+    this.problem = null;
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    } finally {
+      this.busy = "";
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof OwnerError) this.problem = error;
+    else this.#desk.fail(error);
+  }
+
+  async list(): Promise<void> {
+    const at = this.id;
+    if (at === null) return;
+    this.kernels = await this.#desk.request({ type: "list_server_kernels", connection: at });
+  }
+
+  ask(): Promise<boolean> {
+    return this.#attempt("checking", () => this.list());
+  }
+
+  /** Takes an address that may hold a token out of the field at once, and asks the owner what may be shown of it. */
+  takeIn(text: string): void {
+    this.address = "";
+    this.problem = null;
+    this.#taking = this.#desk.request({ type: "read_pasted", text: text.trim() }).then(
+      ({ recognised }) => {
+        if (recognised.notebook === null) this.taken = recognised;
+        else void this.#desk.ask({ type: "dismiss_pasted", pasted: recognised.pasted });
+      },
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  letGo(): void {
+    if (this.taken) void this.#desk.ask({ type: "dismiss_pasted", pasted: this.taken.pasted });
+    this.taken = null;
+  }
+
+  async check(trust = ""): Promise<void> {
+    this.#tried = true;
+    if (mayHoldSecret(this.address)) this.takeIn(this.address);
+    if (this.#taking) {
+      await this.#taking;
+      this.#taking = null;
+      if (this.problem) return;
+    }
+    if (this.connection) await this.#checkKnown(this.connection.id);
+    else if (this.#note !== "empty" && this.#note !== "not-an-address") await this.#connect(trust);
+  }
+
+  #checkKnown(connection: string): Promise<boolean> {
+    return this.#attempt("checking", async () => {
+      const secret = this.token;
+      this.token = "";
+      if (secret !== "") await this.#desk.request({ type: "store_credential", connection, secret });
+      await this.list();
+    });
+  }
+
+  #connect(trust: string): Promise<boolean> {
+    const orNull = (text: string): string | null => (text === "" ? null : text);
+    return this.#attempt("checking", async () => {
+      const answer = await this.#desk.request({
+        type: "connect",
+        pasted: this.taken?.pasted ?? null,
+        address: this.taken ? null : this.address.trim(),
+        token: orNull(this.token),
+        name: orNull(this.name.trim()),
+        trust_fingerprint: orNull(trust),
+      });
+      this.token = "";
+      this.taken = null;
+      this.id = answer.connection.id;
+    });
+  }
+
+  /** Starts or joins the kernel that was picked. */
+  async start(): Promise<void> {
+    if (!this.connection) return;
+    const [connection, picked, desk] = [this.connection.id, this.picked, this.#desk];
+    await this.#attempt("starting", async () => {
+      const notebook = desk.notebook ?? (await desk.create());
+      if (!notebook) return;
+      const choice =
+        picked.kind === "new"
+          ? ({ type: "new_on_server", connection, kernel: picked.kernel, keep: false } as const)
+          : ({
+              type: "attach_on_server",
+              connection,
+              kernel: picked.kernel ?? "",
+              shared: picked.shared ?? false,
+            } as const);
+      if (await chooseSandbox(desk, notebook, choice)) desk.overlay = null;
+    });
+  }
+
+  async remove(): Promise<void> {
+    if (!this.connection) return;
+    const connection = this.connection.id;
+    if (await this.#attempt("removing", () => this.#desk.request({ type: "remove_connection", connection })))
+      this.#desk.overlay = null;
+  }
+}
