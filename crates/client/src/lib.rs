@@ -16,6 +16,7 @@ mod error;
 mod owner;
 mod place;
 mod start;
+mod waiting;
 mod wire;
 
 pub use endpoint::{ClientStream, Listener, ServerStream};

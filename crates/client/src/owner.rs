@@ -4,11 +4,10 @@
 mod tests;
 
 use std::{
-    collections::HashMap,
     path::Path,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU32, Ordering},
     },
     task::{Context, Poll},
@@ -29,6 +28,7 @@ use tokio::{
 use crate::{
     ClientError, Place,
     start::start,
+    waiting::{Answer, Waiting},
     wire::{FrameReader, FrameWriter, Wire, message_frame},
 };
 
@@ -69,37 +69,6 @@ pub struct Resource {
     pub media_type: String,
     /// Its bytes.
     pub content: Bytes,
-}
-
-enum Answer {
-    Reply(Box<Reply>),
-    Resource(Resource),
-}
-
-type AnswerSender = oneshot::Sender<Result<Answer, ClientError>>;
-
-/// Who waits for which answer. After the connection has ended nobody can begin to wait.
-#[derive(Default)]
-struct Waiting(Mutex<Option<HashMap<u32, AnswerSender>>>);
-
-impl Waiting {
-    fn open() -> Self {
-        Self(Mutex::new(Some(HashMap::new())))
-    }
-
-    fn add(&self, id: u32, sender: AnswerSender) -> Result<(), ClientError> {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.as_mut().ok_or(ClientError::Closed)?.insert(id, sender);
-        Ok(())
-    }
-
-    fn take(&self, id: u32) -> Option<AnswerSender> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.remove(&id)
-    }
-
-    fn close(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
 }
 
 impl Owner {
