@@ -3,7 +3,7 @@ import { screen } from "@testing-library/svelte";
 import { describe, expect, it, vi } from "vitest";
 
 import type { OutputView, TextLine } from "../src/platform";
-import { longer, wholeText } from "../src/outputs/whole";
+import { nextPiece, wholeText } from "../src/outputs/whole";
 import { cellView, documentStatus, FixtureOwner, workspaceView } from "./fixture/owner";
 import { rich, text } from "./fixture/scenes";
 import { openPage, settle, type OpenPage } from "./page";
@@ -70,6 +70,54 @@ describe("a line that was cut", () => {
   });
 });
 
+describe("a line that is longer than the page may hold", () => {
+  const PIECE = 128 * 1024;
+  const TOTAL = 4_000_000;
+  const START = 4096;
+  /** Each piece says at its beginning where it begins. */
+  const longPiece = (offset: number): TextLine => {
+    const end = offset === 0 ? START : Math.min(TOTAL, offset + PIECE);
+    const mark = `[${offset}]`;
+    return { text: mark.padEnd(end - offset, "x"), hidden: TOTAL - end, next: end === TOTAL ? 0 : end };
+  };
+  const shown = (page: OpenPage): string => page.root.querySelector(".lines")?.textContent ?? "";
+  const press = async (page: OpenPage, name: string): Promise<void> => {
+    await page.user.click(screen.getByRole("button", { name }));
+    await settle(2);
+  };
+
+  it("comes piece by piece, to its end, and goes back, while the page never holds more than 512 KB of it", async () => {
+    const output = text("short");
+    if (output.body.type === "text")
+      output.body = { ...output.body, text: { head: [longPiece(0)], tail: [], total_lines: 1, total_bytes: TOTAL } };
+    const page = await pageOf([output]);
+    page.owner.answers = (command) =>
+      command.type === "output_lines"
+        ? { type: "lines", slice: { from: 0, lines: [longPiece(command.offset)], total_lines: 1 } }
+        : undefined;
+    let most = 0;
+    let presses = 0;
+    while (screen.queryByRole("button", { name: "Show more" }) && presses < 200) {
+      await press(page, "Show more");
+      presses += 1;
+      most = Math.max(most, shown(page).length);
+    }
+    expect(presses).toBe(Math.ceil((TOTAL - START) / PIECE));
+    expect(most).toBeGreaterThan(300_000);
+    expect(most).toBeLessThan(512 * 1024 + 100);
+    const last = START + (presses - 1) * PIECE;
+    expect(shown(page)).toContain(`[${last}]`);
+    expect(page.root.textContent).toContain("its beginning is not shown");
+
+    for (let i = 0; i < 5; i++) await press(page, "Show earlier");
+    expect(shown(page)).not.toContain(`[${last}]`);
+    expect(shown(page)).toContain(`[${last - 8 * PIECE}]`);
+    expect(shown(page).length).toBeLessThan(512 * 1024 + 100);
+    await press(page, "Show more");
+    expect(shown(page)).toContain(`[${last - 4 * PIECE}]`);
+  });
+});
+
 describe("all of a text", () => {
   const ask = (from: number, count: number, offset: number): Promise<TextLine[]> =>
     Promise.resolve(offset > 0 ? [piece(offset)] : Array.from({ length: Math.min(count, 3 - from) }, () => piece(0)));
@@ -86,7 +134,7 @@ describe("all of a text", () => {
 
   it("does not ask for ever", async () => {
     const stuck: TextLine = { text: "", hidden: 5, next: 10 };
-    expect(await longer(() => Promise.resolve([stuck]), 0, piece(0))).toBeNull();
+    expect(await nextPiece(() => Promise.resolve([stuck]), 0, piece(0))).toBeNull();
   });
 });
 

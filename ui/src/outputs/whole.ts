@@ -7,12 +7,18 @@ export type AskLines = (from: number, count: number, offset: number) => Promise<
 
 const SLICE = 2000;
 
-/** The line with its next piece, or null when there is none to be had. */
-export async function longer(ask: AskLines, index: number, line: TextLine): Promise<TextLine | null> {
+/** The piece of a line that follows what is there of it, or null when there is none to be had. */
+export async function nextPiece(ask: AskLines, index: number, line: TextLine): Promise<TextLine | null> {
   const piece = (await ask(index, 1, line.next))?.[0];
   // An offset that does not move would be asked for ever.
   if (!piece || piece.text === "" || (piece.hidden > 0 && piece.next <= line.next)) return null;
-  return { text: line.text + piece.text, hidden: piece.hidden, next: piece.next };
+  return piece;
+}
+
+/** The line with its next piece, or null when there is none to be had. */
+async function longer(ask: AskLines, index: number, line: TextLine): Promise<TextLine | null> {
+  const piece = await nextPiece(ask, index, line);
+  return piece && { ...piece, text: line.text + piece.text };
 }
 
 /** Every line in full, or null when the owner could not give all of it. */

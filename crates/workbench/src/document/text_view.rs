@@ -11,6 +11,8 @@ const HEAD: usize = 4;
 const TAIL: usize = 3;
 /// A line is cut after this many bytes.
 const LINE_LIMIT: usize = 4_096;
+/// Of a line that was cut, so many bytes are given when more is asked for: a page holds a few such pieces.
+const PIECE: usize = 128 * 1024;
 /// The most lines of one answer to a request for lines.
 const SLICE_LINES: usize = 2_000;
 /// The most bytes of one answer to a request for lines.
@@ -68,7 +70,7 @@ pub(crate) fn patch(text: &mut StreamText, seen: &mut Seen) -> Option<TextPatch>
 /// Lines for a page that unfolds a text. With an offset, the rest of one line.
 pub(crate) fn lines(text: &StreamText, from: usize, wanted: usize, offset: usize) -> Vec<TextLine> {
     if offset > 0 {
-        return text.line(from).map(|whole| cut(whole, offset, SLICE_BYTES)).into_iter().collect();
+        return text.line(from).map(|whole| cut(whole, offset, PIECE)).into_iter().collect();
     }
     let mut bytes = 0;
     text.lines(from..from.saturating_add(wanted.min(SLICE_LINES)))
@@ -161,7 +163,7 @@ mod tests {
         let mut line = view(&mut text).0.head.remove(0);
         let mut whole = line.text.clone();
         while line.next > 0 {
-            assert!(line.hidden > 0);
+            assert!(line.hidden > 0 && line.text.len() <= PIECE + 4);
             line = lines(&text, 0, 1, line.next as usize).remove(0);
             whole.push_str(&line.text);
         }
