@@ -1,10 +1,45 @@
 // Each screen as a person sees it, light and dark, made from the running app.
 
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
 
+import type { Home } from "../src/sandbook.ts";
 import { expect, test } from "../src/test.ts";
+
+/** A real server of one picture, which can be made to stand still. */
+class JupyterServer {
+  private constructor(
+    private readonly child: ChildProcess,
+    readonly address: string,
+  ) {}
+
+  static async start(home: Home): Promise<JupyterServer> {
+    const python = process.env["SANDBOOK_TEST_PYTHON"] ?? "python3";
+    const words = ["-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.port=8899"];
+    const environment = { ...home.environment, JUPYTER_TOKEN: "not-a-real-token", JUPYTER_NO_CONFIG: "1" };
+    const child = spawn(python, words, { cwd: home.notebooks, env: environment, stdio: "ignore" });
+    for (let round = 0; round < 100; round++) {
+      const there = await fetch("http://127.0.0.1:8899/api").then(
+        (answer) => answer.ok,
+        () => false,
+      );
+      if (there) return new JupyterServer(child, "http://127.0.0.1:8899/lab?token=not-a-real-token");
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    throw new Error("the Jupyter server did not start");
+  }
+
+  pause(): void {
+    this.child.kill("SIGSTOP");
+  }
+
+  stop(): void {
+    this.child.kill("SIGKILL");
+  }
+}
 
 const FOLDER = join(import.meta.dirname, "../../../docs/pictures");
 
@@ -28,7 +63,44 @@ async function palette(page: Page, words: string): Promise<void> {
   await page.waitForTimeout(500);
 }
 
+/** The answer to `import os; os.kill(…)`: a kernel that a person can look at dying. */
+const DEATH = "print('about to run out of memory', flush=True)\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)";
+
 for (const scheme of ["light", "dark"] as const) {
+  test(`questions and trouble, ${scheme}`, async ({ open, page }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    const { path } = await open(["name = input('Whose data? ')", DEATH, "trips = 41\ntrips + 1"]);
+    const cells = page.locator("article.cell");
+    await cells.nth(0).locator(".cell__gutter").click();
+    await palette(page, "choose a sandbox");
+    await page.keyboard.press("Enter");
+    await picture(page, "choose-sandbox", scheme);
+    await page.keyboard.press("Escape");
+    await cells.nth(0).locator(".cell__gutter").click();
+    await page.keyboard.press("Shift+Enter");
+    await expect(cells.nth(0)).toHaveClass(/is-input/, { timeout: 60_000 });
+    await picture(page, "input", scheme);
+    await page.keyboard.type("Ada");
+    await page.keyboard.press("Enter");
+    await expect(cells.nth(0)).toHaveClass(/is-done/);
+    await cells.nth(1).locator(".cell__gutter").click();
+    await page.keyboard.press("Shift+Enter");
+    await expect(page.locator(".post, [class*=mortem]").or(page.getByText(/kernel died/i)).first()).toBeVisible({
+      timeout: 30_000,
+    });
+    await picture(page, "kernel-died", scheme);
+    await cells.nth(2).locator(".src").click();
+    await page.keyboard.type("# mine\n");
+    await writeFile(path, (await readFile(path, "utf8")).replace("41", "42"));
+    await page.keyboard.press("Control+s");
+    await expect(page.getByRole("alertdialog")).toBeVisible();
+    await picture(page, "changed-on-disk", scheme);
+    await page.keyboard.press("Escape");
+    await palette(page, "keyboard");
+    await page.keyboard.press("Enter");
+    await picture(page, "keyboard", scheme);
+  });
+
   test(`the workbench, ${scheme}`, async ({ open, page }) => {
     await page.emulateMedia({ colorScheme: scheme });
     await open(CELLS);
@@ -50,6 +122,32 @@ for (const scheme of ["light", "dark"] as const) {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+,");
     await picture(page, "settings", scheme);
+  });
+
+  test(`a Jupyter server, ${scheme}`, async ({ open, page, home }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    const server = await JupyterServer.start(home);
+    try {
+      await open(["import time\nfor step in range(600):\n    print('step', step, flush=True)\n    time.sleep(0.5)"]);
+      await page.locator(".cell__gutter").first().click();
+      await palette(page, "choose a sandbox");
+      await page.keyboard.press("Enter");
+      await page.getByText("Add a Jupyter server").click();
+      await page.getByRole("textbox", { name: "Address" }).fill(server.address);
+      await page.keyboard.press("Enter");
+      await expect(page.getByRole("button", { name: "Start kernel" })).toBeEnabled({ timeout: 20_000 });
+      await picture(page, "connect", scheme);
+      await page.getByRole("button", { name: "Start kernel" }).click();
+      await expect(page.getByRole("dialog")).toHaveCount(0, { timeout: 30_000 });
+      await page.locator(".cell__gutter").first().click();
+      await page.keyboard.press("Control+Enter");
+      await expect(page.getByText("step 3")).toBeVisible({ timeout: 30_000 });
+      server.pause();
+      await expect(page.getByText(/reconnecting/i).first()).toBeVisible({ timeout: 30_000 });
+      await picture(page, "reconnecting", scheme);
+    } finally {
+      server.stop();
+    }
   });
 
   test(`the start screen, ${scheme}`, async ({ open, page, context }) => {
