@@ -2,7 +2,7 @@
 import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 
-import { mayHoldSecret } from "../src/connect/address";
+import { mayHoldSecret, tokenPlace } from "../src/connect/address";
 import { FixtureOwner, workspaceView } from "./fixture/owner";
 import { openPage, settle, type OpenPage } from "./page";
 
@@ -95,4 +95,14 @@ it.each([
   ["localhost", false],
 ])("%s may hold a token: %s", (text, may) => {
   expect(mayHoldSecret(text)).toBe(may);
+});
+
+describe("where a token is kept", () => {
+  it("is said as it is: in the keyring where one runs, else in memory", () => {
+    const workspace = workspaceView();
+    const ready = { ...workspace, keyring: { ...workspace.keyring, state: "ready" as const } };
+    const missing = { ...workspace, keyring: { ...workspace.keyring, state: "needs_setup" as const } };
+    expect(tokenPlace(ready)).toBe("in the keyring");
+    expect(tokenPlace(missing)).toBe("in memory, until Sandbook ends");
+  });
 });

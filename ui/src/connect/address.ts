@@ -1,5 +1,7 @@
 // What can be said about an address before anything is sent to it. The owner judges the rest.
 
+import type { WorkspaceView } from "../platform";
+
 export type AddressNote = "" | "empty" | "not-an-address" | "not-encrypted";
 
 const LOCAL = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|::1)$/i;
@@ -28,3 +30,7 @@ export function hostOf(text: string): string {
 
 /** Whether there is room for a token in an address: it has a query, a fragment, a user, or words beside it. */
 export const mayHoldSecret = (text: string): boolean => /[?#@=\s]/.test(text.trim()) || /\/proxy\//i.test(text);
+
+/** Where the owner keeps a token that it is given now. */
+export const tokenPlace = (workspace: WorkspaceView | null): string =>
+  workspace?.keyring.state === "ready" ? "in the keyring" : "in memory, until Sandbook ends";
