@@ -23,14 +23,15 @@ test("a picture is copied as PNG, whatever it was", async ({ open, page, context
     await page.evaluate(() => navigator.clipboard.writeText("something else"));
     await cell.locator(".pic").nth(index).hover();
     await cell.getByRole("button", { name: "Copy picture" }).nth(index).click();
+    const size = () =>
+      page.evaluate(async () => {
+        const [item] = await navigator.clipboard.read();
+        if (!item?.types.includes("image/png")) return null;
+        const bitmap = await createImageBitmap(await item.getType("image/png"));
+        return [bitmap.width, bitmap.height];
+      });
+    await expect.poll(size).toEqual([400, 300]);
     await expect(page.getByText("Picture copied.").first()).toBeVisible();
-    const size = await page.evaluate(async () => {
-      const [item] = await navigator.clipboard.read();
-      if (!item) return null;
-      const bitmap = await createImageBitmap(await item.getType("image/png"));
-      return [bitmap.width, bitmap.height];
-    });
-    expect(size).toEqual([400, 300]);
   }
 });
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use sandbook_window_tests::{Home, Listener, Window};
+use sandbook_window_tests::{Home, Listener, Window, notebook};
 use serde_json::{Value, json};
 
 struct HostileNotebook {
@@ -118,5 +118,15 @@ async fn the_page_itself_cannot_reach_beyond_its_own_commands() -> Result<()> {
     }
     assert_eq!(results.as_object().map(serde_json::Map::len), Some(7));
     assert_eq!(listener.heard(), [""; 0]);
+    window.close().await
+}
+
+#[tokio::test]
+async fn the_window_has_no_webrtc_that_a_frame_could_send_with() -> Result<()> {
+    let home = Home::new()?;
+    let path = notebook(&home.notebooks(), "plain.ipynb", &["1"])?;
+    let window = Window::open(&home, Some(&path)).await?;
+    window.find("article.cell").await?;
+    assert_eq!(window.evaluate("return typeof RTCPeerConnection").await?, json!("undefined"));
     window.close().await
 }
