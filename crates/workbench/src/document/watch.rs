@@ -71,18 +71,11 @@ impl Document {
     }
 
     async fn look_at_disk(self: &Arc<Self>) {
-        let (path, fingerprint, known, dirty) = {
-            let state = self.state();
-            (state.path.clone(), state.file.fingerprint.clone(), state.file.changed_on_disk, state.is_dirty())
-        };
-        let (Some(path), Some(fingerprint)) = (path, fingerprint) else { return };
-        if known || !path.exists() {
+        if !self.was_changed_by_others().await {
             return;
         }
-        let current = tokio::task::spawn_blocking(move || fingerprint.is_current(&path)).await;
-        if !matches!(current, Ok(Ok(false))) {
-            return;
-        }
+        // What was typed while the file was read stays here: then the person is asked.
+        let dirty = self.state().is_dirty();
         if !dirty && !self.is_busy() {
             match self.save(None, SaveChoice::TakeTheirs).await {
                 Ok(_) => {
@@ -99,5 +92,56 @@ impl Document {
         let mut state = self.state();
         state.file.changed_on_disk = true;
         state.status_changed();
+    }
+
+    /// Whether the file is not the one that was read or written last, and nobody was told so yet.
+    async fn was_changed_by_others(&self) -> bool {
+        // A save that is under way has replaced the file before it is known here by its new content.
+        let Ok(_no_save) = self.saving.try_lock() else { return false };
+        let (path, fingerprint, known) = {
+            let state = self.state();
+            (state.path.clone(), state.file.fingerprint.clone(), state.file.changed_on_disk)
+        };
+        let (Some(path), Some(fingerprint)) = (path, fingerprint) else { return false };
+        if known || !path.exists() {
+            return false;
+        }
+        let current = tokio::task::spawn_blocking(move || fingerprint.is_current(&path)).await;
+        matches!(current, Ok(Ok(false)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbook_protocol::{ClientKind, Command, Reply};
+    use sandbook_store::folders::Folders;
+
+    use crate::{Workbench, WorkbenchOptions, logs::LogLines};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_file_that_a_save_has_just_replaced_is_not_taken_for_another_programs() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("a.ipynb");
+        std::fs::write(&file, r#"{"cells":[],"metadata":{},"nbformat":4,"nbformat_minor":5}"#).unwrap();
+        let options = WorkbenchOptions {
+            folders: Folders::inside(&home.path().join("state")),
+            supervisor: None,
+            logs: LogLines::default(),
+            working_directory: home.path().to_owned(),
+        };
+        let workbench = Workbench::open(options).await.unwrap();
+        let session = workbench.connect(ClientKind::Browser);
+        let open = Command::OpenDocument { path: file.display().to_string() };
+        let answer = session.handle(1, open, tokio_util::sync::CancellationToken::new()).await.unwrap();
+        let Reply::Document { document, .. } = answer else { panic!("{answer:?}") };
+        let document = workbench.document(&document).unwrap();
+
+        let saving = document.saving.lock().await;
+        std::fs::write(&file, r#"{"cells":[],"metadata":{"by":"the save"},"nbformat":4,"nbformat_minor":5}"#)
+            .unwrap();
+        assert!(!document.was_changed_by_others().await, "a save is under way");
+        drop(saving);
+        assert!(document.was_changed_by_others().await, "nobody saves: it was somebody else");
+        workbench.shut_down().await;
     }
 }
