@@ -1,4 +1,5 @@
 // Find says what it looked at, and nothing that is not so.
+import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 
 import type { OutputView, Reply } from "../src/platform";
@@ -6,7 +7,7 @@ import { rangeOf, rangesOf } from "../src/outputs/found";
 import { fits, patternOf } from "../src/state/find.svelte";
 import { cellView, documentStatus, FixtureOwner, workspaceView } from "./fixture/owner";
 import { line, rich, text } from "./fixture/scenes";
-import { openPage, settle, type OpenPage } from "./page";
+import { openPage, rows, settle, type OpenPage } from "./page";
 
 const strip = (page: OpenPage): string => page.root.querySelector(".find")?.textContent ?? "";
 
@@ -186,5 +187,62 @@ describe("a hit in an output", () => {
     page.desk.find.close();
     await settle();
     expect(page.root.querySelector(".out.is-found")).toBeNull();
+  });
+});
+
+describe("a hit in a source", () => {
+  const marked = (name: string): string[] =>
+    [...(CSS.highlights.get(name) ?? [])].map((range) => `${range.startOffset}:${(range as Range).toString()}`);
+
+  async function sources(...cells: Parameters<typeof cellView>[0][]): Promise<OpenPage> {
+    const page = await openPage(
+      new FixtureOwner(workspaceView(), [
+        { id: "d1", status: documentStatus(), cells: cells.map((part) => cellView(part)) },
+      ]),
+    );
+    page.desk.find.show(true);
+    page.desk.find.query = "B";
+    page.desk.find.replacement = "X";
+    await rest();
+    return page;
+  }
+  const drawn = (page: OpenPage): (string | undefined)[] =>
+    rows(page).map((row) => row.querySelector(".still, .md")?.textContent?.trim());
+
+  it("is drawn as what it became once all are replaced", async () => {
+    const page = await sources({ source: "A" }, { source: "B" }, { source: "C" }, { source: "D B B" });
+    await page.user.click(screen.getByRole("button", { name: "Replace all" }));
+    await rest();
+    expect(page.notebook().cells.map((cell) => cell.text)).toEqual(["A", "X", "C", "D X X"]);
+    expect(drawn(page)).toEqual(["A", "X", "C", "D X X"]);
+  });
+
+  it("leaves still text as it is, in code and in Markdown", async () => {
+    const page = await sources({ source: "x = B  # B" }, { kind: "markdown", source: "*B* or b" });
+    expect(page.root.querySelector(".nb mark")).toBeNull();
+    page.desk.find.step(1);
+    await settle();
+    expect([marked("found").length, marked("found-current").length]).toEqual([3, 1]);
+    page.owner.patch("d1", {
+      type: "source_edited",
+      cell: page.notebook().cells[0]?.key ?? "",
+      revision: 1,
+      author: "other",
+      edits: [{ from: 0, to: 10, insert: "y" }],
+    });
+    page.desk.find.close();
+    await rest();
+    expect(drawn(page)).toEqual(["y", "B or b"]);
+    expect([...marked("found"), ...marked("found-current")]).toEqual([]);
+  });
+
+  it("that find is at is told apart from the others", async () => {
+    const page = await sources({ source: "B and B" });
+    expect(marked("found-current")).toEqual(["0:B"]);
+    page.desk.find.step(1);
+    await settle();
+    expect([marked("found"), marked("found-current")].map((all) => all.length)).toEqual([1, 1]);
+    page.desk.find.close();
+    await settle();
   });
 });

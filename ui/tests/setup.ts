@@ -14,3 +14,9 @@ globalThis.matchMedia ??= (query: string) =>
 document.elementsFromPoint ??= () => [];
 document.elementFromPoint ??= () => null;
 HTMLCanvasElement.prototype.getContext = () => null;
+class Ranges extends Set<AbstractRange> {
+  priority = 0;
+}
+globalThis.Highlight ??= Ranges as unknown as typeof Highlight;
+globalThis.CSS ??= {} as typeof CSS;
+Object.assign(CSS, { highlights: new Map<string, Highlight>() });

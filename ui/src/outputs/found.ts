@@ -1,48 +1,22 @@
-// Find's matches in outputs. They are drawn as highlights, which touch no node: what streams in stays whole. What comes later (a
-// line that is fetched, a table that is drawn when it is near) is looked at when it comes.
+// Find's matches in outputs. What comes later (a line that is fetched, a table that is drawn when it is near) is looked at when it
+// comes.
 
 import type { OutputMatch } from "../platform";
-import { pieces, type Piece } from "../shell/marks";
-
-const isDrawn = typeof Highlight !== "undefined";
-/** Ranges drawn as found, of all outputs together. */
-const found = isDrawn ? new Highlight() : null;
-/** The one that find is at. */
-const current = isDrawn ? new Highlight() : null;
-if (current) current.priority = 1;
+import { bringIntoView, current, found, pieces, watch, type Piece } from "../shell/marks";
 
 /** Marks more than these help nobody, and cost time. */
 const MOST = 500;
-/** A flood is looked at again after so long. */
-const PAUSE_MS = 200;
-
-/** Calls `look` now and whenever something below `root` changed; answers how to end that. */
-function watch(root: HTMLElement, look: () => void): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const observer = new MutationObserver(() => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      look();
-    }, PAUSE_MS);
-  });
-  observer.observe(root, { childList: true, characterData: true, subtree: true });
-  look();
-  return () => {
-    observer.disconnect();
-    clearTimeout(timer);
-  };
-}
 
 /** Shows what a pattern finds below `root`; answers how to end that. */
 export function showFound(root: HTMLElement, pattern: RegExp): () => void {
-  if (!found) return () => undefined;
+  const drawn = found;
+  if (!drawn) return () => undefined;
   let ranges: readonly Range[] = [];
-  const clear = (): void => ranges.forEach((range) => found.delete(range));
-  CSS.highlights.set("found", found);
+  const clear = (): void => ranges.forEach((range) => drawn.delete(range));
   const end = watch(root, () => {
     clear();
     ranges = rangesOf(root, pattern);
-    for (const range of ranges) found.add(range);
+    for (const range of ranges) drawn.add(range);
   });
   return () => {
     end();
@@ -73,7 +47,6 @@ export function showCurrent(root: HTMLElement, wanted: Wanted): () => void {
   );
   if (!output) return () => undefined;
   output.scrollIntoView({ block: "nearest" });
-  if (current) CSS.highlights.set("found-current", current);
   /** Rows above may still grow or fold: the view follows them for a few frames. */
   const hold = (frames: number): void => {
     frame = requestAnimationFrame(() => {
@@ -126,20 +99,6 @@ function isAt(range: Range, match: OutputMatch): boolean {
   const { from } = block.dataset;
   if (from !== undefined) return Number(from) + lines.length - 1 === match.line;
   return block.textContent.includes(match.excerpt);
-}
-
-/** Scrolls whatever scrolls around a range, from the inside out, just far enough. */
-function bringIntoView(range: Range): void {
-  const room = 24;
-  for (let node = range.startContainer.parentElement; node; node = node.parentElement) {
-    const scrolls = /auto|scroll/.test(`${getComputedStyle(node).overflowY}${getComputedStyle(node).overflowX}`);
-    if (!scrolls) continue;
-    const [view, box] = [node.getBoundingClientRect(), range.getBoundingClientRect()];
-    const by = (start: number, end: number, from: number, to: number): number =>
-      start < from + room ? start - from - room : end > to - room ? Math.min(end - to + room, start - from - room) : 0;
-    node.scrollTop += by(box.top, box.bottom, view.top, view.bottom);
-    node.scrollLeft += by(box.left, box.right, view.left, view.right);
-  }
 }
 
 export function rangesOf(root: HTMLElement, pattern: RegExp): Range[] {
