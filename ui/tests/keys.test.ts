@@ -151,6 +151,15 @@ describe("a key press", () => {
     ).not.toHaveBeenCalled();
   });
 
+  it("that has no focus left belongs to the notebook that is shown, unless a dialog is open", () => {
+    document.body.innerHTML = "<main></main>";
+    expect(whereIs(document.body)).toBe("elsewhere");
+    document.body.innerHTML = '<section class="nb"></section>';
+    expect(whereIs(document.body)).toBe("notebook");
+    document.body.innerHTML = '<section class="nb"></section><div aria-modal="true"></div>';
+    expect(whereIs(document.body)).toBe("dialog");
+  });
+
   it("knows a dialog", () => {
     document.body.innerHTML = '<div aria-modal="true"><input id="i"></div>';
     expect(whereIs(document.getElementById("i"))).toBe("dialog");

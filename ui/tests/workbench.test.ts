@@ -54,6 +54,26 @@ describe("keys in command mode", () => {
     expect(page.sent("undo")).toHaveLength(1);
   });
 
+  it("undo after the focused row has moved", async () => {
+    await page.user.keyboard("{Alt>}{ArrowDown}{/Alt}");
+    const order = page.notebook().cells.map((cell) => cell.key);
+    page.owner.patch("d1", { type: "cells_reordered", order: [order[0] ?? "", order[2] ?? "", order[1] ?? ""] });
+    await settle();
+    expect(document.activeElement).toBe(rows(page)[2]);
+    await page.user.keyboard("z");
+    expect(page.sent("undo")).toHaveLength(1);
+  });
+
+  it("undo after every row has gone", async () => {
+    await page.user.keyboard("{Control>}a{/Control}dd");
+    await settle();
+    expect(rows(page)).toEqual([]);
+    expect(document.activeElement).toBe(page.root.querySelector(".nb"));
+    await page.user.keyboard("z{Shift>}Z{/Shift}");
+    await settle();
+    expect([page.sent("undo").length, page.sent("redo").length]).toEqual([1, 1]);
+  });
+
   it("change what a cell is", async () => {
     await page.user.keyboard("m");
     await settle();

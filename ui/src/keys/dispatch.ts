@@ -7,9 +7,16 @@ import { COMMANDS, type CommandEntry, type Scope } from "./commands";
 
 export type Where = "dialog" | "editor" | "field" | "notebook" | "elsewhere";
 
+/** Keys go to the page itself when what had the focus is gone: they mean the notebook that is shown, unless a question is open. */
+function ownerOfNobodysKeys(): Where {
+  if (document.querySelector("[aria-modal=true]")) return "dialog";
+  return document.querySelector(".nb") ? "notebook" : "elsewhere";
+}
+
 /** Where the focus is, as far as keys are concerned. */
 export function whereIs(target: EventTarget | null): Where {
   if (!(target instanceof Element)) return "elsewhere";
+  if (target === document.body) return ownerOfNobodysKeys();
   if (target.closest("[aria-modal=true]")) return "dialog";
   if (target.closest(".cm-editor")) return target.closest(".nb") ? "editor" : "field";
   if (target.closest("input, textarea, select, [contenteditable=true]")) return "field";
