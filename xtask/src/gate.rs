@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -35,11 +36,17 @@ const ALL: [Part; 5] = [Part::Style, Part::Page, Part::Rust, Part::Browser, Part
 /// The package that holds the window's tests.
 const WINDOW_TESTS: &str = "sandbook-window-tests";
 
+/// How many cases each property is tried with in a long run; 256 otherwise.
+const FUZZ_CASES: &str = "5000";
+
 /// Runs the gate, or some of its parts.
 pub(crate) fn run(repository: &Repository, long: bool, only: &[Part]) -> bool {
     let parts: Vec<Part> = ALL.into_iter().filter(|part| only.is_empty() || only.contains(part)).collect();
     let mut report = Report::default();
-    let mut gate = Gate { repository, long, python: None };
+    let mut gate = Gate { repository, long, seed: seed(), python: None };
+    if long {
+        println!("properties are tried with the seed {}; PROPTEST_RNG_SEED repeats it", gate.seed);
+    }
     if report.step("prepare", "what is missing", || gate.prepare(&parts).map(|()| Counts::default())) {
         gate.steps(&parts, &mut report);
     }
@@ -51,7 +58,15 @@ pub(crate) fn run(repository: &Repository, long: bool, only: &[Part]) -> bool {
 struct Gate<'a> {
     repository: &'a Repository,
     long: bool,
+    /// Where the random cases of a long run begin.
+    seed: String,
     python: Option<PathBuf>,
+}
+
+/// The seed that was asked for, else another one each time.
+fn seed() -> String {
+    let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    std::env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| now().to_string())
 }
 
 impl Gate<'_> {
@@ -95,7 +110,7 @@ impl Gate<'_> {
         }
         if parts.contains(&Part::Rust) {
             let filter = format!("not package({WINDOW_TESTS})");
-            let tests = || self.nextest(&Session::start()?, "rust", &filter);
+            let tests = || self.nextest(&Session::start()?, if self.long { "long" } else { "rust" }, &filter);
             report.step("rust", "tests", || keeps_generated_types(self.repository, tests));
         }
         if parts.contains(&Part::Browser) {
@@ -178,6 +193,7 @@ impl Gate<'_> {
         command.env("RUST_LIB_BACKTRACE", "0");
         if self.long {
             command.env("SANDBOOK_TEST_LONG", "1");
+            command.env("PROPTEST_CASES", FUZZ_CASES).env("PROPTEST_RNG_SEED", &self.seed);
         }
         Ok(())
     }

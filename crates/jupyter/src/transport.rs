@@ -18,6 +18,8 @@ pub enum Incoming {
     Message(Message),
     /// The connection changed.
     Link(Link),
+    /// After a reconnect: messages from before are missing, and will not come.
+    Missed,
 }
 
 /// The state of the connection to a kernel.

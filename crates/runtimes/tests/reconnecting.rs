@@ -122,3 +122,48 @@ async fn giving_up_to_reconnect_ends_the_run_and_says_so() {
     let gone = tokio::time::timeout(PATIENCE, gone).await.unwrap().unwrap().clone();
     assert_eq!(gone, KernelStatus::Gone { reason: "reconnecting was given up".into() });
 }
+
+/// What a cut swallows is what was on its way: it is missing, and that is said. Nothing comes twice.
+#[tokio::test]
+#[ignore = "long"]
+async fn two_hundred_long_runs_of_bad_luck_double_no_line_and_lose_none_unsaid() {
+    const CUTS: usize = 200;
+    let (place, server) = (Place::new(), jupyter_server().await);
+    let proxy = Proxy::start(&server.url).await;
+    let sandbox = new_on(&place, &proxy.url).await;
+    let stop = place.folder.path().join("stop");
+    let code = format!(
+        "import os, time\ni = 0\nwhile not os.path.exists({:?}):\n    print(i, flush=True)\n    i += 1\n    time.sleep(0.005)",
+        stop.to_str().unwrap()
+    );
+    let mut execution = sandbox.execute(ExecuteRequest::new(code)).await.unwrap();
+    let (mut status, mut builder) = (sandbox.status(), OutcomeBuilder::default());
+    until_line(&mut execution, &mut builder, "7").await;
+    let reading = tokio::spawn(finish_with_gaps(execution, builder));
+    for cut in 0..CUTS {
+        // At every phase of a line on its way.
+        tokio::time::sleep(Duration::from_millis(50 + 7 * (cut as u64 % 13))).await;
+        proxy.set(Line::Cut);
+        let away = status.wait_for(|status| matches!(status, KernelStatus::Reconnecting { .. }));
+        drop(tokio::time::timeout(PATIENCE, away).await.unwrap().unwrap());
+        proxy.set(Line::Open);
+        sandbox.reconnect(true);
+        let back = status.wait_for(|status| matches!(status, KernelStatus::Busy));
+        drop(tokio::time::timeout(PATIENCE, back).await.unwrap().unwrap());
+    }
+    std::fs::write(&stop, "").unwrap();
+    let (outcome, gaps) = tokio::time::timeout(PATIENCE, reading).await.unwrap().unwrap();
+    assert!(outcome.success(), "{outcome:?}");
+    assert!(gaps.len() >= CUTS, "{} gaps were told", gaps.len());
+    // A cut can fall between a number and its line break; what is left of such lines is no number of this count.
+    let text = outcome.stdout.text();
+    let numbers: Vec<u64> =
+        text.lines().filter_map(|line| line.parse().ok()).filter(|number| *number < 100_000).collect();
+    let wrong: Vec<&[u64]> = numbers.windows(4).filter(|near| near[1] >= near[2]).collect();
+    assert!(wrong.is_empty(), "lines came twice or out of order: {wrong:?}");
+    let missing = numbers.last().unwrap() + 1 - numbers.len() as u64;
+    let said = gaps.iter().filter(|(_, replayed)| !*replayed).count();
+    assert!(missing == 0 || said > 0, "{missing} lines are missing and every gap says that all came");
+    assert!(said < CUTS, "a cut that lost nothing is not said to have lost something");
+    println!("{missing} lines were lost in {said} of {CUTS} cuts");
+}

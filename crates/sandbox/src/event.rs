@@ -115,7 +115,8 @@ pub enum EventKind {
     Gap {
         /// How long, in milliseconds.
         away_ms: u64,
-        /// Whether what was missed came afterwards.
+        /// Whether what was missed came afterwards. A second gap of the same length says that it did not, where that was
+        /// seen only later.
         replayed: bool,
     },
     /// The end. There is exactly one.

@@ -13,6 +13,7 @@ impl Shared {
         match incoming {
             Incoming::Message(message) => self.take_message(message),
             Incoming::Link(link) => self.take_link(link),
+            Incoming::Missed => lock(&self.router).missed(),
         }
     }
 

@@ -15,6 +15,8 @@ pub enum ExecutionEvent {
     InputRequest(Message),
     /// The `execute_reply`.
     Reply(Message),
+    /// After a reconnect: something that was said meanwhile is missing and will not come.
+    Missed,
     /// Nothing more comes, except late messages in the session log. Always the last event.
     Ended(ExecutionEnd),
 }

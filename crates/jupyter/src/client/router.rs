@@ -160,6 +160,13 @@ impl Router {
         })
     }
 
+    /// Messages of the connection of before are missing: whoever had begun by then is told.
+    pub(super) fn missed(&self) {
+        for (_, running) in self.running().filter(|(_, running)| running.seen) {
+            running.tell(ExecutionEvent::Missed);
+        }
+    }
+
     /// Ends one execution that cannot be sent.
     pub(super) fn end(&mut self, id: &str, end: ExecutionEnd) {
         if let Some(Pending::Execution(running)) = self.pending.remove(id) {

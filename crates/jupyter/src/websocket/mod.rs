@@ -188,6 +188,9 @@ impl Wire<'_> {
                 }
                 match message {
                     Ok(message) if delivered.is_new(message.id()) => {
+                        if delivered.misses(message.id()) {
+                            doubt::lock(&deliver)(Incoming::Missed);
+                        }
                         doubt::lock(&deliver)(Incoming::Message(message));
                     }
                     Ok(_) => {}

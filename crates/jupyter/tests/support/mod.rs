@@ -100,6 +100,10 @@ pub fn take(seen: &mut Seen, event: ExecutionEvent) {
             seen.end = Some(end);
             return;
         }
+        ExecutionEvent::Missed => {
+            seen.types.push("missed".to_owned());
+            return;
+        }
         ExecutionEvent::Output(message)
         | ExecutionEvent::Reply(message)
         | ExecutionEvent::InputRequest(message) => message,

@@ -60,7 +60,7 @@ impl Run {
         let mut limit = if self.timeout.is_some() { Limit::Timeout } else { Limit::None };
         let mut deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let mut link = self.client.link();
-        let mut away: Option<(Instant, bool)> = None;
+        let mut away = Away::default();
         let mut prompt: Option<Message> = None;
         let mut timed_out = false;
         let mut told = false;
@@ -110,6 +110,7 @@ impl Run {
                     }
                     break;
                 }
+                Some(ExecutionEvent::Missed) => self.note_missed(&mut away, told),
                 Some(event) => {
                     if let ExecutionEvent::InputRequest(message) = &event {
                         prompt = Some(message.clone());
@@ -154,20 +155,32 @@ impl Run {
         }
     }
 
-    fn note_gap(&self, link: &Link, away: &mut Option<(Instant, bool)>, late: bool) {
+    fn note_gap(&self, link: &Link, away: &mut Away, late: bool) {
         match link {
             Link::Reconnecting { silent, quiet, .. } => {
                 let now = Instant::now();
-                let (since, was_silent) = away.unwrap_or((now.checked_sub(*quiet).unwrap_or(now), false));
-                *away = Some((since, was_silent || *silent));
+                let (since, was_silent) =
+                    away.since.unwrap_or((now.checked_sub(*quiet).unwrap_or(now), false));
+                away.since = Some((since, was_silent || *silent));
             }
             Link::Connected => {
-                if let Some((since, silent)) = away.take() {
-                    let away_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    self.tell(late, EventKind::Gap { away_ms, replayed: !silent });
+                if let Some((since, silent)) = away.since.take() {
+                    away.last_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    self.tell(late, EventKind::Gap { away_ms: away.last_ms, replayed: !silent });
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What came after a gap shows that not everything did.
+    fn note_missed(&self, away: &mut Away, late: bool) {
+        match &mut away.since {
+            Some((_, silent)) => {
+                *silent = true;
+                self.note_gap(&Link::Connected, away, late);
+            }
+            None => self.tell(late, EventKind::Gap { away_ms: away.last_ms, replayed: false }),
         }
     }
 
@@ -201,6 +214,15 @@ impl Run {
             .and_then(|told| told.ok().and_then(|cause| cause.clone()))
             .unwrap_or(DeathCause::NotReported)
     }
+}
+
+/// The connection's absence, as one execution saw it.
+#[derive(Default)]
+struct Away {
+    /// Since when, and whether it was noticed by silence, while it lasts.
+    since: Option<(Instant, bool)>,
+    /// How long the last one was.
+    last_ms: u64,
 }
 
 async fn sleep_until(deadline: Option<Instant>) {

@@ -26,7 +26,7 @@ impl Translator {
                 self.output(message).into_iter().collect()
             }
             ExecutionEvent::Reply(message) => self.reply(message),
-            ExecutionEvent::Ended(_) => Vec::new(),
+            ExecutionEvent::Missed | ExecutionEvent::Ended(_) => Vec::new(),
         }
     }
 

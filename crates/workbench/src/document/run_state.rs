@@ -100,7 +100,7 @@ impl State {
             EventKind::Payload(Payload::Page { data }) => self.show_page(key, data, event),
             EventKind::Gap { away_ms, replayed: false } => {
                 let text = format!(
-                    "\n[No contact for {:.0} s. Output from that time was not kept by the server.]\n",
+                    "\n[No contact for {:.0} s. Output from that time may be missing here.]\n",
                     std::time::Duration::from_millis(*away_ms).as_secs_f64()
                 );
                 self.say(key, text, event);
