@@ -19,6 +19,18 @@ pub struct SourceEdit {
     pub insert: String,
 }
 
+/// A cell's source as it shall be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct NewSource {
+    /// Which cell.
+    pub cell: CellKey,
+    /// The revision that it replaces.
+    pub base_revision: u32,
+    /// The whole source.
+    pub source: String,
+}
+
 /// Which cells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -204,6 +216,14 @@ pub enum Command {
         base_revision: u32,
         /// Ranges, ascending, in UTF-16 units.
         edits: Vec<SourceEdit>,
+    },
+    /// Replaces sources, all of them as one change that can be undone. Where one was edited since, all stay as they are:
+    /// `stale_revision`. Answer: `Done`.
+    ReplaceSources {
+        /// Which document.
+        document: DocumentId,
+        /// What they become.
+        sources: Vec<NewSource>,
     },
     /// Puts a new cell. Answer: `Cells`.
     InsertCell {

@@ -28,7 +28,7 @@ mod settings;
 mod workspace;
 
 pub use command::{
-    CellSelection, Command, DeathOfKernel, OutputSearch, SandboxChoice, SaveChoice, SourceEdit,
+    CellSelection, Command, DeathOfKernel, NewSource, OutputSearch, SandboxChoice, SaveChoice, SourceEdit,
 };
 pub use document::{
     CellKind, CellView, DocumentSnapshot, DocumentStatus, ErrorView, InputRequest, OutputBody, OutputView,

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Home, Page};
-use sandbook_protocol::{CellKind, ClientKind, Command, ErrorCode, Reply, SaveChoice, SourceEdit};
+use sandbook_protocol::{CellKind, ClientKind, Command, ErrorCode, NewSource, Reply, SaveChoice, SourceEdit};
 
 fn typed(page: &Page, index: usize, at: u32, text: &str) -> Command {
     Command::EditSource {
@@ -224,6 +224,39 @@ async fn every_cell_operation_can_be_undone_and_done_again() {
         assert_eq!(contents(&page), after, "{operation:?} done again");
         page.ask(Command::Undo { document: document.clone() }).await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_are_replaced_as_one_change_that_one_undo_takes_back() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["A", "B", "D B B"]);
+    let mut page = Page::open(&home.open().await, &path).await;
+    let document = page.document.clone();
+    page.ask(Command::MoveCells { document: document.clone(), cells: vec![page.key(0)], index: 2 })
+        .await
+        .unwrap();
+    page.settle().await;
+    let sources = |page: &Page| page.view().cells.iter().map(|cell| cell.source.clone()).collect::<Vec<_>>();
+    let replaced = |page: &Page, index: usize, source: &str| NewSource {
+        cell: page.key(index),
+        base_revision: page.cell(index).revision,
+        source: source.into(),
+    };
+    let all = vec![replaced(&page, 0, "X"), replaced(&page, 1, "D X X")];
+    page.ask(Command::ReplaceSources { document: document.clone(), sources: all.clone() }).await.unwrap();
+    page.settle().await;
+    assert_eq!(sources(&page), ["X", "D X X", "A"]);
+
+    let late = vec![replaced(&page, 2, "never"), all[0].clone()];
+    let command = Command::ReplaceSources { document: document.clone(), sources: late };
+    assert_eq!(page.ask(command).await.unwrap_err().code, ErrorCode::StaleRevision);
+
+    page.ask(Command::Undo { document: document.clone() }).await.unwrap();
+    page.settle().await;
+    assert_eq!(sources(&page), ["B", "D B B", "A"]);
+    page.ask(Command::Redo { document }).await.unwrap();
+    page.settle().await;
+    assert_eq!(sources(&page), ["X", "D X X", "A"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

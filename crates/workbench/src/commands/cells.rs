@@ -12,6 +12,9 @@ pub(super) fn handle(caller: &Caller<'_>, command: Command) -> Result<Reply, Pro
             let revision = owner.document(&document)?.edit_source(author, &cell, base_revision, &edits)?;
             Ok(Reply::Edited { revision })
         }
+        Command::ReplaceSources { document, sources } => {
+            done(owner.document(&document)?.replace_sources(sources))
+        }
         Command::InsertCell { document, index, kind, source } => {
             let cell = owner.document(&document)?.insert_cell(index, kind, &source)?;
             Ok(Reply::Cells { cells: vec![cell] })

@@ -72,6 +72,7 @@ async fn dispatch(caller: &Caller<'_>, command: Command) -> Result<Reply, Protoc
         | Command::CompareWithDisk { .. }
         | Command::DismissNotices { .. } => documents::handle(caller, command).await,
         Command::EditSource { .. }
+        | Command::ReplaceSources { .. }
         | Command::InsertCell { .. }
         | Command::DeleteCells { .. }
         | Command::MoveCells { .. }

@@ -1,7 +1,7 @@
 //! What people and clients do to cells.
 
 use sandbook_notebook::{CellKey, Changes, Operation, Position, RawJson, TextEdit};
-use sandbook_protocol::{CellKind, ClientId, ErrorCode, ProtocolError, SourceEdit};
+use sandbook_protocol::{CellKind, ClientId, ErrorCode, NewSource, ProtocolError, SourceEdit};
 
 use super::{
     Document,
@@ -53,6 +53,28 @@ impl Document {
         drop(state);
         self.changed.notify_one();
         Ok(revision_number(revision))
+    }
+
+    /// Replaces sources as one change, or none of them where one was edited since.
+    pub(crate) fn replace_sources(&self, sources: Vec<NewSource>) -> Result<(), ProtocolError> {
+        let mut state = self.state();
+        let mut operations = Vec::with_capacity(sources.len());
+        for NewSource { cell, base_revision, source } in sources {
+            let cell = inner(&cell);
+            let revision = state.notebook.cell(&cell).map(sandbook_notebook::Cell::revision);
+            if revision != Some(u64::from(base_revision)) {
+                return Err(ProtocolError::new(
+                    ErrorCode::StaleRevision,
+                    "A cell was changed meanwhile. Nothing was replaced.",
+                    "Look at the newest text and replace again.",
+                ));
+            }
+            operations.push(Operation::SetSource { cell, source });
+        }
+        state.perform(Operation::Batch(operations))?;
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
     }
 
     /// Puts a new cell.

@@ -5,6 +5,7 @@ import type { CellSelection } from "./CellSelection";
 import type { ConnectionId } from "./ConnectionId";
 import type { DeathOfKernel } from "./DeathOfKernel";
 import type { DocumentId } from "./DocumentId";
+import type { NewSource } from "./NewSource";
 import type { OutputId } from "./OutputId";
 import type { OutputSearch } from "./OutputSearch";
 import type { PastedId } from "./PastedId";
@@ -83,7 +84,15 @@ base_revision: number,
 /**
  * Ranges, ascending, in UTF-16 units.
  */
-edits: Array<SourceEdit>, } | { "type": "insert_cell", 
+edits: Array<SourceEdit>, } | { "type": "replace_sources", 
+/**
+ * Which document.
+ */
+document: DocumentId, 
+/**
+ * What they become.
+ */
+sources: Array<NewSource>, } | { "type": "insert_cell", 
 /**
  * Which document.
  */
