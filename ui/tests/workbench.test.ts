@@ -1,5 +1,5 @@
 // What a person does, and what the owner hears of it.
-import { screen, within } from "@testing-library/svelte";
+import { fireEvent, screen, within } from "@testing-library/svelte";
 import { undo } from "@codemirror/commands";
 import { EditorView } from "@codemirror/view";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -409,5 +409,26 @@ describe("a cell that does not stop", () => {
     await page.user.click(within(messages).getByText("Kill"));
     await settle();
     expect(page.sent("restart")).toHaveLength(1);
+  });
+});
+
+describe("many tabs", () => {
+  it("keep the shown one in view, and turn with the wheel", async () => {
+    const seen: string[] = [];
+    vi.spyOn(Element.prototype, "scrollIntoView").mockImplementation(function (this: Element) {
+      if (this.role === "tab" || this.getAttribute("role") === "tab") seen.push(this.textContent?.trim() ?? "");
+    });
+    const page = await openPage(SCENES.tabs?.() ?? ownerOf([]));
+    const strip = screen.getByRole("tablist", { name: "Open documents" });
+    page.desk.tab = "t3";
+    await settle(2);
+    expect(seen.at(-1)).toContain("bike-demand-4.ipynb");
+    within(strip).getByRole("tab", { selected: true }).focus();
+    await page.user.keyboard("{End}");
+    await settle(2);
+    expect(seen.at(-1)).toContain("bike-demand-15.ipynb");
+    await fireEvent.wheel(strip, { deltaY: 120 });
+    expect(strip.scrollLeft).toBe(120);
+    expect(within(strip).getAllByRole("tab")[0]?.title).toBe("bike-demand-1.ipynb");
   });
 });

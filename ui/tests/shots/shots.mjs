@@ -65,6 +65,20 @@ const SCREENS = {
     act: async (page) => page.locator(".rail button").first().click(),
   },
   long: { scene: "long" },
+  tabs: { scene: "tabs", width: 1280 },
+  "tabs-narrow": {
+    scene: "tabs",
+    width: 860,
+    act: async (page) => {
+      await page.locator("[role=tab]").nth(7).click();
+      await page.locator(".title__tabs").hover();
+      await page.mouse.wheel(0, 200);
+    },
+  },
+  "close-running": {
+    scene: "workbench",
+    act: async (page) => page.evaluate(() => (desk.overlay = { kind: "close", notebook: desk.notebook.id })),
+  },
   "workbench-hc": { scene: "outputs", themes: ["high-contrast"] },
   "start-hc": { scene: "start", themes: ["high-contrast"] },
   smallest: { scene: "workbench", width: 720, height: 520, themes: ["light"] },
