@@ -44,3 +44,10 @@ describe("the answer to a question", () => {
     expect(page.desk.overlay).toMatchObject({ kind: "save-as" });
   });
 });
+
+it("a question with many answers has room for them", async () => {
+  await ask({ kind: "close", notebook: "d1" });
+  const dialog = screen.getByRole("alertdialog");
+  expect(dialog.querySelectorAll("button")).toHaveLength(4);
+  expect(parseInt(dialog.style.width)).toBeGreaterThanOrEqual(620);
+});
