@@ -353,7 +353,9 @@ async fn stopping_is_quick_leaves_nothing_behind_and_may_be_repeated() {
 async fn a_kernel_that_does_not_end_when_asked_is_killed() {
     let place = Place::new();
     let sandbox = place.local().await;
-    run(&sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)").await_stop(&sandbox).await;
+    // a moment later, or it stands still before it could say that it is busy
+    let code = "import os, signal, time; time.sleep(0.5); os.kill(os.getpid(), signal.SIGSTOP)";
+    run(&sandbox, code).await_stop(&sandbox).await;
 }
 
 trait AwaitStop {
@@ -365,7 +367,7 @@ impl<F: Future> AwaitStop for F {
     async fn await_stop(self, sandbox: &std::sync::Arc<dyn sandbook_sandbox::Sandbox>) {
         let stop = async {
             support::is_busy(sandbox).await;
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            tokio::time::sleep(Duration::from_millis(1500)).await;
             sandbox.stop(StopChoice::Default, Duration::from_secs(1)).await.unwrap()
         };
         let (_, report) = tokio::join!(self, stop);
