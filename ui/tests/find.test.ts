@@ -1,9 +1,10 @@
 // Find says what it looked at, and nothing that is not so.
-import { screen } from "@testing-library/svelte";
+import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 
 import type { OutputView, Reply } from "../src/platform";
 import { rangeOf, rangesOf } from "../src/outputs/found";
+import type { Cell } from "../src/state/cell.svelte";
 import { fits, patternOf } from "../src/state/find.svelte";
 import { cellView, documentStatus, FixtureOwner, workspaceView } from "./fixture/owner";
 import { line, rich, text } from "./fixture/scenes";
@@ -215,6 +216,26 @@ describe("a hit in a source", () => {
     await rest();
     expect(page.notebook().cells.map((cell) => cell.text)).toEqual(["A", "X", "C", "D X X"]);
     expect(drawn(page)).toEqual(["A", "X", "C", "D X X"]);
+  });
+
+  it("is replaced with all others by one change, which one undo takes back", async () => {
+    const page = await sources({ source: "B" }, { source: "D B B" }, { kind: "markdown", source: "no" });
+    page.notebook().cells[1]?.replace("D B B B");
+    page.desk.pump(page.notebook(), page.notebook().cells[1] as Cell);
+    await page.user.click(screen.getByRole("button", { name: "Replace all" }));
+    await rest();
+    expect(page.sent("replace_sources").map((command) => command.sources)).toEqual([
+      [
+        { cell: page.notebook().cells[0]?.key, base_revision: 0, source: "X" },
+        { cell: page.notebook().cells[1]?.key, base_revision: 1, source: "D X X X" },
+      ],
+    ]);
+    expect(page.sent("edit_source")).toHaveLength(1);
+    expect(strip(page)).toContain("No match");
+    const messages = within(screen.getByRole("region", { name: "Messages" }));
+    expect(messages.getByText("4 matches replaced in 2 cells.")).toBeTruthy();
+    await page.user.click(messages.getByText("Undo"));
+    expect(page.sent("undo")).toHaveLength(1);
   });
 
   it("leaves still text as it is, in code and in Markdown", async () => {

@@ -1,5 +1,6 @@
-// Replacing in sources. Everything a "Replace all" changed can be taken back at once.
+// Replacing in sources. Everything a "Replace all" changed is one change of the document, which one undo takes back.
 
+import { whenRevised } from "../state/actions/targets";
 import type { Cell } from "../state/cell.svelte";
 import { hitsIn, type Hit } from "../state/find.svelte";
 import type { Notebook } from "../state/notebook.svelte";
@@ -24,29 +25,24 @@ export function replaceOne(desk: Workbench, notebook: Notebook, hit: Hit, patter
 export interface Replaced {
   readonly places: number;
   readonly cells: number;
-  readonly undo: () => void;
 }
 
-export function replaceAll(desk: Workbench, notebook: Notebook, pattern: RegExp): Replaced {
-  const before = new Map<string, string>();
-  let places = 0;
+/** Answers null where nothing was replaced, and the person knows why. */
+export async function replaceAll(desk: Workbench, notebook: Notebook, pattern: RegExp): Promise<Replaced | null> {
+  const replacement = replacementOf(desk);
   const pool = desk.find.selectedOnly ? notebook.selection : notebook.cells;
-  for (const cell of pool) {
-    if (!wanted(desk, cell) || cell.kind === "broken") continue;
-    const hits = hitsIn(cell, pattern);
-    if (hits.length === 0) continue;
-    places += hits.length;
-    before.set(cell.key, cell.text);
-    cell.replace(cell.text.replace(pattern, replacementOf(desk)));
-    desk.pump(notebook, cell);
-  }
-  const undo = (): void => {
-    for (const [key, text] of before) {
-      const cell = notebook.cell(key);
-      if (!cell) continue;
-      cell.replace(text);
-      desk.pump(notebook, cell);
-    }
-  };
-  return { places, cells: before.size, undo };
+  const cells = pool.filter((cell) => wanted(desk, cell) && cell.kind !== "broken");
+  // What was typed a moment ago is in the text that is replaced.
+  await Promise.all(cells.map((cell) => cell.settled()));
+  const places = new Map(cells.map((cell) => [cell, hitsIn(cell, pattern).length]));
+  const found = cells.filter((cell) => places.get(cell));
+  const sources = found.map((cell) => ({
+    cell: cell.key,
+    base_revision: cell.source.revision,
+    source: cell.text.replace(pattern, replacement),
+  }));
+  const revisions = new Map(found.map((cell) => [cell, cell.source.revision]));
+  if (!(await desk.ask({ type: "replace_sources", document: notebook.id, sources }))) return null;
+  await whenRevised(revisions);
+  return { places: found.reduce((sum, cell) => sum + (places.get(cell) ?? 0), 0), cells: found.length };
 }

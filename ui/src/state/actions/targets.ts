@@ -17,13 +17,18 @@ export function flush(notebook: Notebook): Promise<unknown> | null {
   return open.length === 0 ? null : Promise.all(open.map((cell) => cell.settled()));
 }
 
-/** The cell with this key; the reply that names it can overtake the patch that brings it, by a frame and not by more. */
+/** A reply can overtake the patch that brings what it is about, by a frame and not by more. */
+async function until(isHere: () => boolean): Promise<void> {
+  for (let i = 0; i < 50 && !isHere(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** The cell with this key, once its patch is here. */
 export async function whenPresent(notebook: Notebook, key: string | undefined): Promise<Cell | null> {
   if (key === undefined) return null;
-  for (let i = 0; i < 50; i++) {
-    const cell = notebook.cell(key);
-    if (cell) return cell;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  return null;
+  await until(() => notebook.cell(key) !== undefined);
+  return notebook.cell(key) ?? null;
 }
+
+/** Waits until the patches that change these cells' sources are here. */
+export const whenRevised = (revisions: ReadonlyMap<Cell, number>): Promise<void> =>
+  until(() => [...revisions].every(([cell, before]) => cell.source.revision > before));
