@@ -106,3 +106,26 @@ describe("where a token is kept", () => {
     expect(tokenPlace(missing)).toBe("in memory, until Sandbook ends");
   });
 });
+
+it("a certificate that is not trusted shows its fingerprint, and that one is trusted on demand", async () => {
+  const owner = new FixtureOwner(workspaceView());
+  owner.answers = (command) =>
+    command.type === "connect"
+      ? {
+          code: "certificate_untrusted",
+          message: "The certificate of https://h:8888/ is not trusted: it is self-signed.",
+          hint: "Compare.",
+          retry: false,
+          fingerprint: "AB:CD",
+        }
+      : undefined;
+  const page = await openPage(owner);
+  page.desk.overlay = { kind: "connect", connection: null };
+  await settle();
+  await page.user.type(screen.getByRole("textbox", { name: "Address" }), "https://h:8888/{Enter}");
+  await settle();
+  expect(readable()).toContain("AB:CD");
+  await page.user.click(screen.getByRole("button", { name: /^Trust this certificate/ }));
+  await settle();
+  expect(page.sent("connect").map((sent) => sent.trust_fingerprint)).toEqual([null, "AB:CD"]);
+});

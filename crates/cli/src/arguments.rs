@@ -77,6 +77,9 @@ pub(crate) struct Place {
     /// A token in it is seen by other users of this computer: set `SANDBOOK_TOKEN`, or wait for the prompt
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
+    /// Trusts the server's certificate with this SHA-256 fingerprint, and no other that the system does not trust
+    #[arg(long, value_name = "FINGERPRINT", requires = "server")]
+    pub(crate) trust: Option<String>,
     /// Name of the kernel, such as python3, or a Python interpreter as python:PATH
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,

@@ -105,7 +105,18 @@ impl From<&SandboxError> for CommandError {
             SandboxError::TimedOut { .. } => TIMED_OUT,
             _ => INFRASTRUCTURE,
         };
-        Self::infrastructure(error.code(), sentence(&error.to_string()), error.hint()).with_status(status)
+        let message = sentence(&error.to_string());
+        let told = Self::infrastructure(error.code(), message, error.hint()).with_status(status);
+        match error {
+            SandboxError::Certificate { fingerprint: Some(fingerprint), .. } => Self {
+                message: format!("{} Its SHA-256 fingerprint is {fingerprint}.", told.message),
+                hint: format!(
+                    "Compare the fingerprint with the server's own. If they are the same: --trust {fingerprint}"
+                ),
+                ..told
+            },
+            _ => told,
+        }
     }
 }
 

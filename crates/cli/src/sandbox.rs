@@ -173,7 +173,7 @@ async fn plan(
     notebook: Option<&Notebook>,
 ) -> Result<Plan, CommandError> {
     if let Some(server) = &place.server {
-        return on_server(folders, server, place.kernel, notebook).await;
+        return on_server(folders, server, place.trust, place.kernel, notebook).await;
     }
     let local = match (place.kernel, notebook) {
         (Some(kernel), _) => own::local_settings(&kernel),
@@ -203,6 +203,7 @@ async fn meant_by(runtime: &JupyterRuntime, folder: &Path, notebook: &Notebook) 
 async fn on_server(
     folders: &Folders,
     server: &str,
+    trust: Option<String>,
     kernel: Option<String>,
     notebook: Option<&Notebook>,
 ) -> Result<Plan, CommandError> {
@@ -229,6 +230,7 @@ async fn on_server(
             None => None,
         },
     };
+    settings.trusted_certificate = trust.or(settings.trusted_certificate);
     // A kernel that runs is what it is.
     if settings.kernel_id.is_none() {
         settings.kernel = kernel.or_else(|| notebook.and_then(Notebook::kernel_name)).or(settings.kernel);

@@ -12,7 +12,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use sandbook_test_support::{Server, TOKEN, python};
+use sandbook_test_support::{SelfSigned, Server, TOKEN, python};
 use support::{Home, Running, is_alive, signal, wait_until};
 
 #[test]
@@ -237,4 +237,23 @@ fn an_address_where_nobody_listens_is_unreachable() {
     let ran = home.run(&["exec", "--server", &address, "1"]);
     assert_eq!(ran.status, 125);
     assert!(ran.stderr.starts_with("error: ") && !ran.stderr.contains("abcdef"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_self_signed_certificate_is_trusted_by_the_fingerprint_that_the_error_shows() {
+    let home = Home::new();
+    for as_authority in [true, false] {
+        let certificate = SelfSigned::new("elsewhere.example", as_authority);
+        let server = Server::start("jupyter_server", &certificate.options().each_ref().map(String::as_str));
+        let run = |more: &[&str]| {
+            let arguments = [&["exec", "--server", server.url.as_str(), "print(6 * 7)"], more].concat();
+            support::Ran::of(home.sandbook(&arguments).env("SANDBOOK_TOKEN", TOKEN).output().unwrap())
+        };
+        let ran = run(&[]);
+        assert_eq!(ran.status, 125);
+        assert!(ran.stderr.contains("it is self-signed"), "{}", ran.stderr);
+        let (_, fingerprint) = ran.stderr.trim_end().rsplit_once("--trust ").expect("the way to trust it");
+        let ran = run(&["--trust", fingerprint]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, "42\n"), "{}", ran.stderr);
+    }
 }

@@ -83,12 +83,16 @@ pub struct ProtocolError {
     pub hint: String,
     /// Whether the same request can succeed when sent again.
     pub retry: bool,
+    /// SHA-256 of the certificate that is not trusted, as hex pairs with colons: what a person compares and may trust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub fingerprint: Option<String>,
 }
 
 impl ProtocolError {
     /// An error that trying again does not mend.
     pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: hint.into(), retry: false }
+        Self { code, message: message.into(), hint: hint.into(), retry: false, fingerprint: None }
     }
 
     /// The same error, where trying again can help.

@@ -11,7 +11,7 @@ use std::sync::{
 
 use sandbook_runtimes::jupyter::ServerSettings;
 use sandbook_sandbox::{CreateRequest, Runtime, SandboxError, StopChoice};
-use sandbook_test_support::{PATIENCE, Proxy, jupyter_server, server};
+use sandbook_test_support::{PATIENCE, Proxy, SelfSigned, jupyter_server, server};
 use support::{Place, on, run, server_settings};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -99,21 +99,21 @@ async fn a_host_that_does_not_answer_is_unreachable() {
 
 #[tokio::test]
 async fn a_self_signed_certificate_shows_its_fingerprint_and_can_be_trusted_for_its_connection() {
-    let folder = tempfile::tempdir().unwrap();
-    let made = rcgen::generate_simple_self_signed(["elsewhere.example".to_owned()]).unwrap();
-    let (certificate, key) = (folder.path().join("c.pem"), folder.path().join("k.pem"));
-    std::fs::write(&certificate, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-    let options = [
-        format!("--ServerApp.certfile={}", certificate.display()),
-        format!("--ServerApp.keyfile={}", key.display()),
-    ];
+    for as_authority in [true, false] {
+        self_signed(as_authority).await;
+    }
+}
+
+async fn self_signed(as_authority: bool) {
+    let certificate = SelfSigned::new("elsewhere.example", as_authority);
+    let options = certificate.options();
     let server = server("jupyter_server", &options.each_ref().map(String::as_str)).await;
     let place = Place::new();
     let error = place.create(on(server_settings(&server.url))).await.err();
-    let Some(SandboxError::Certificate { fingerprint: Some(fingerprint), .. }) = error else {
+    let Some(SandboxError::Certificate { fingerprint: Some(fingerprint), detail, .. }) = error else {
         panic!("{error:?}")
     };
+    assert_eq!(detail, "it is self-signed, so no authority vouches for it");
     assert_eq!(fingerprint.split(':').count(), 32);
 
     let trusting = |fingerprint: &str| {

@@ -5,11 +5,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests stop where something is wrong")]
 
+mod certificate;
 mod proxy;
 mod server;
 
 use std::{path::PathBuf, process::Child, time::Duration};
 
+pub use certificate::SelfSigned;
 pub use proxy::{Line, Proxy};
 pub use server::{Server, TOKEN, gateway, jupyter_server, rest, server, server_at};
 

@@ -33,8 +33,17 @@ pub fn sandbox_error(error: &SandboxError) -> ProtocolError {
         SandboxError::Cancelled => ErrorCode::Cancelled,
         _ => ErrorCode::Internal,
     };
-    let message = sentence(&error.to_string());
-    ProtocolError { code, message, hint: error.hint().to_owned(), retry: error.can_retry() }
+    let fingerprint = match error {
+        SandboxError::Certificate { fingerprint, .. } => fingerprint.clone(),
+        _ => None,
+    };
+    ProtocolError {
+        code,
+        message: sentence(&error.to_string()),
+        hint: error.hint().to_owned(),
+        retry: error.can_retry(),
+        fingerprint,
+    }
 }
 
 /// An error of the store, as it reaches a person.

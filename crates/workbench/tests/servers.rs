@@ -11,7 +11,7 @@ use sandbook_protocol::{
     CellSelection, ClientKind, Command, ConnectionId, ErrorCode, ReadinessState, Recognised, Reply, RunState,
     SandboxChoice, Secret,
 };
-use sandbook_test_support::{Server, TOKEN, server};
+use sandbook_test_support::{SelfSigned, Server, TOKEN, server};
 use sandbook_workbench::Session;
 
 fn address(server: &Server, tail: &str) -> String {
@@ -229,4 +229,35 @@ async fn a_notebook_goes_on_with_its_kernel_on_a_server_after_its_owner_was_kill
     page.until(|view| view.cells[1].run.state == RunState::Done).await;
     assert!(format!("{:?}", page.cell(1).outputs).contains("42"));
     workbench.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_self_signed_certificate_is_shown_by_its_fingerprint_and_runs_code_once_it_is_trusted() {
+    for as_authority in [true, false] {
+        let certificate = SelfSigned::new("elsewhere.example", as_authority);
+        let server = server("jupyter_server", &certificate.options().each_ref().map(String::as_str)).await;
+        let home = Home::new();
+        let workbench = home.open().await;
+        let mut page = Page::open(&workbench, &home.notebook("n.ipynb", &["print(6 * 7)"])).await;
+        let command = |fingerprint| Command::Connect {
+            pasted: None,
+            address: Some(server.url.to_string()),
+            token: Some(Secret::new(TOKEN)),
+            name: None,
+            trust_fingerprint: fingerprint,
+        };
+        let error = page.ask(command(None)).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::CertificateUntrusted);
+        assert!(error.message.contains("it is self-signed"), "{error}");
+        let connection = connected(&page.session, command(Some(error.fingerprint.unwrap()))).await;
+        let choice = SandboxChoice::NewOnServer { connection, kernel: None, keep: false };
+        page.ask(Command::ChooseSandbox { document: page.document.clone(), choice }).await.unwrap();
+        page.ask(Command::Run { document: page.document.clone(), selection: CellSelection::All })
+            .await
+            .unwrap();
+        page.until(|view| view.cells[0].run.state == RunState::Done).await;
+        page.settle().await;
+        assert_eq!(page.text(0), "42\n");
+        workbench.shut_down().await;
+    }
 }

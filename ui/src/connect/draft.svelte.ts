@@ -50,12 +50,8 @@ export class ServerDraft {
       ? `This address is not encrypted. Anyone on the network between here and ${hostOf(this.shownAddress ?? this.address)} can read the token and your code. Use https or an SSH tunnel.`
       : "",
   );
-  /** The certificate's fingerprint that stands in the error's sentence; the person confirms that one and no other. */
-  readonly fingerprint = $derived(
-    this.problem?.code === "certificate_untrusted"
-      ? (/\b(?:[0-9a-f]{2}:){19,31}[0-9a-f]{2}\b/i.exec(sentence(this.problem))?.[0] ?? "")
-      : "",
-  );
+  /** The fingerprint of the certificate that was refused; the person confirms that one and no other. */
+  readonly fingerprint = $derived(this.problem?.fingerprint ?? "");
   readonly ready = $derived(this.connection !== null && this.kernels !== null && this.problem === null);
 
   constructor(desk: Workbench, id: string | null) {

@@ -10,12 +10,14 @@ export class OwnerError extends Error {
   readonly code: ProtocolError["code"];
   readonly hint: string;
   readonly retry: boolean;
+  readonly fingerprint: string | null;
 
   constructor(error: ProtocolError) {
     super(error.message);
     this.code = error.code;
     this.hint = error.hint;
     this.retry = error.retry;
+    this.fingerprint = error.fingerprint ?? null;
   }
 }
 

@@ -64,11 +64,11 @@ impl Server {
     fn certificate(&self, detail: &str, of_certificate: bool) -> SandboxError {
         let address = self.address.clone();
         if of_certificate {
-            return SandboxError::Certificate {
-                address,
-                detail: detail.to_owned(),
-                fingerprint: self.trust.seen(),
+            let (detail, fingerprint) = match self.trust.refused() {
+                Some(refused) => (refused.reason, Some(refused.fingerprint)),
+                None => (detail.to_owned(), None),
             };
+            return SandboxError::Certificate { address, detail, fingerprint };
         }
         SandboxError::Unreachable { address, detail: format!("no secure connection: {detail}") }
     }
@@ -82,7 +82,7 @@ impl Server {
             Error::Refused { status } => SandboxError::Refused { address, status },
             Error::KernelGone => SandboxError::Gone { what: format!("the kernel {kernel_id}") },
             Error::Unreachable { reason, .. } => SandboxError::Unreachable { address, detail: reason },
-            Error::Tls { reason, .. } => self.certificate(&reason, self.trust.seen().is_some()),
+            Error::Tls { reason, .. } => self.certificate(&reason, self.trust.refused().is_some()),
             Error::TimedOut { after, .. } => SandboxError::TimedOut { what: address, limit: after },
             Error::NotAWebSocket { status } => self.wrong_peer(&format!("its kernel's WebSocket answered HTTP {status}; a proxy in between may not let WebSockets pass")),
             other => SandboxError::Failed(other.to_string()),

@@ -1,6 +1,6 @@
 //! Whom to trust over https: the system's roots, and one certificate that a person compared and accepted.
 //!
-//! The certificate that was refused last is remembered, so that its fingerprint can be shown. Trust in it holds for one
+//! The certificate that was refused last is remembered, so that its fingerprint can be shown, with the reason in words. Trust in it holds for one
 //! connection record only, and for exactly that certificate, whatever name it carries.
 
 use std::{
@@ -24,8 +24,17 @@ use sha2::{Digest, Sha256};
 #[derive(Clone)]
 pub(super) struct Trust {
     trusted: Option<String>,
-    seen: Arc<Mutex<Option<String>>>,
+    refused: Arc<Mutex<Option<Refused>>>,
     config: Arc<OnceLock<Arc<ClientConfig>>>,
+}
+
+/// A certificate that was not accepted.
+#[derive(Debug, Clone)]
+pub(super) struct Refused {
+    /// SHA-256, as `AB:CD:…`.
+    pub(super) fingerprint: String,
+    /// Why, as the end of a sentence.
+    pub(super) reason: String,
 }
 
 impl Trust {
@@ -33,12 +42,12 @@ impl Trust {
     pub(super) fn new(trusted: Option<&str>) -> Self {
         let trusted = trusted
             .map(|text| text.chars().filter(char::is_ascii_hexdigit).collect::<String>().to_uppercase());
-        Self { trusted, seen: Arc::default(), config: Arc::default() }
+        Self { trusted, refused: Arc::default(), config: Arc::default() }
     }
 
-    /// The fingerprint of the certificate that was refused last, as `AB:CD:…`.
-    pub(super) fn seen(&self) -> Option<String> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The certificate that was refused last.
+    pub(super) fn refused(&self) -> Option<Refused> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The configuration for HTTP and WebSocket alike; made once.
@@ -57,7 +66,7 @@ impl Trust {
             system,
             provider: provider.clone(),
             trusted: self.trusted.clone(),
-            seen: self.seen.clone(),
+            refused: self.refused.clone(),
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -74,16 +83,63 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> String {
     pairs.join(":")
 }
 
+/// Why a certificate was not accepted, for a person.
+fn reason(error: &Error, signed_by_itself: impl FnOnce() -> bool) -> String {
+    const SELF_SIGNED: &str = "it is self-signed, so no authority vouches for it";
+    let Error::InvalidCertificate(error) = error else { return error.to_string() };
+    match error {
+        // Only who signs for itself shows the certificate of an authority as a server's.
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            SELF_SIGNED.into()
+        }
+        CertificateError::UnknownIssuer if signed_by_itself() => SELF_SIGNED.into(),
+        CertificateError::UnknownIssuer => {
+            "it comes from an authority that this computer does not know".into()
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".into(),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet; is the clock of this computer right?".into()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it was made for another host".into()
+        }
+        CertificateError::Revoked => "its authority has revoked it".into(),
+        other => other.to_string(),
+    }
+}
+
 struct Verifier {
     system: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
     trusted: Option<String>,
-    seen: Arc<Mutex<Option<String>>>,
+    refused: Arc<Mutex<Option<Refused>>>,
 }
 
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Verifier")
+    }
+}
+
+impl Verifier {
+    /// Whether a certificate is its own authority.
+    fn signed_by_itself(
+        &self,
+        certificate: &CertificateDer<'_>,
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> bool {
+        let mut roots = RootCertStore::empty();
+        if roots.add(certificate.clone().into_owned()).is_err() {
+            return false;
+        }
+        let alone = WebPkiServerVerifier::builder_with_provider(roots.into(), self.provider.clone()).build();
+        alone.is_ok_and(|alone| {
+            !matches!(
+                alone.verify_server_cert(certificate, &[], name, &[], now),
+                Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+            )
+        })
     }
 }
 
@@ -107,7 +163,9 @@ impl ServerCertVerifier for Verifier {
             if self.trusted.as_ref().is_some_and(|trusted| *trusted == fingerprint.replace(':', "")) {
                 return Ok(ServerCertVerified::assertion());
             }
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(fingerprint);
+            let reason = reason(&error, || self.signed_by_itself(end_entity, server_name, now));
+            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(Refused { fingerprint, reason });
             Err(error)
         })
     }

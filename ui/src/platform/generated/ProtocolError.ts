@@ -20,4 +20,8 @@ hint: string,
 /**
  * Whether the same request can succeed when sent again.
  */
-retry: boolean, };
+retry: boolean, 
+/**
+ * SHA-256 of the certificate that is not trusted, as hex pairs with colons: what a person compares and may trust.
+ */
+fingerprint?: string, };
