@@ -454,3 +454,30 @@ async fn a_picture_comes_with_its_size_in_pixels_and_what_is_none_comes_without(
     assert_eq!(pixels("image/gif"), Some((4, 3)));
     assert_eq!(pixels("image/png"), None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stop_while_the_kernel_starts_takes_back_every_cell_that_waits() {
+    let home = Home::new();
+    let path = home.notebook("run.ipynb", &["print(1)"; 60]);
+    let workbench = home.open().await;
+    let mut page = Page::open(&workbench, &path).await;
+    let document = page.document.clone();
+    let starting = page.ask(Command::ChooseSandbox { document: document.clone(), choice: python() });
+    let stopping = async {
+        // No kernel yet, so these only wait for the one that is starting.
+        let run = Command::Run { document: document.clone(), selection: CellSelection::All };
+        let run = page.ask(run);
+        let stop = async {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            page.ask(Command::Interrupt { document: document.clone() }).await
+        };
+        let (run, stopped) = tokio::join!(run, stop);
+        (run.unwrap(), stopped.unwrap())
+    };
+    let (started, _) = tokio::join!(starting, stopping);
+    started.unwrap();
+    page.settle().await;
+    assert!(page.view().cells.iter().all(|cell| cell.run.state == RunState::New), "{:?}", page.view().queue);
+    assert!(page.view().queue.waiting.is_empty());
+    workbench.shut_down().await;
+}

@@ -91,6 +91,10 @@ async fn choose(
 }
 
 async fn interrupt(document: &Document) -> Result<Reply, ProtocolError> {
+    // What waits does not wait for the kernel: it may be starting still, or end its cell before the interrupt arrives.
+    if !document.stop_waiting() {
+        return Ok(Reply::Done);
+    }
     let sandbox = document.sandbox().ok_or_else(no_sandbox)?;
     sandbox.sandbox.interrupt().await.map_err(|error| sandbox_error(&error))?;
     Ok(Reply::Done)

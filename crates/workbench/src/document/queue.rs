@@ -53,12 +53,18 @@ impl RunQueue {
 
     /// The running cell ended. Where it failed, the cells behind it are held.
     pub(crate) fn end(&mut self, failed: bool) -> Option<Entry> {
-        let ended = self.running.take();
-        if failed && !self.waiting.is_empty() {
-            self.held = std::mem::take(&mut self.waiting);
-            self.held_by = ended.as_ref().map(|entry| entry.cell.clone());
+        if failed {
+            self.hold();
         }
-        ended
+        self.running.take()
+    }
+
+    /// Holds what waits behind the running cell.
+    pub(crate) fn hold(&mut self) {
+        if !self.waiting.is_empty() {
+            self.held.append(&mut self.waiting);
+            self.held_by = self.running.as_ref().map(|entry| entry.cell.clone());
+        }
     }
 
     /// Goes on with what was held.
@@ -167,6 +173,19 @@ mod tests {
         queue.end(true);
         assert_eq!(keys(&queue.clear()), ["c"]);
         assert!(queue.is_idle());
+    }
+
+    #[test]
+    fn what_is_held_while_a_cell_runs_stays_held_when_it_ends_well() {
+        let mut queue = RunQueue::default();
+        queue.push([entry("a", ""), entry("b", "")]);
+        queue.start_next();
+        queue.hold();
+        queue.end(false);
+        assert_eq!(queue.start_next(), None);
+        assert_eq!(queue.view().held_by.unwrap().as_str(), "a");
+        queue.resume();
+        assert_eq!(queue.start_next().unwrap().cell.as_str(), "b");
     }
 
     #[test]

@@ -56,6 +56,25 @@ impl Document {
         self.state().drop_queue();
     }
 
+    /// The person stops what was asked for: what waits behind a running cell is held, and without one it is dropped.
+    /// Answers whether there is anything for the kernel to interrupt.
+    pub(crate) fn stop_waiting(&self) -> bool {
+        let mut state = self.state();
+        if state.queue.running().is_some() {
+            state.queue.hold();
+            state.queue_changed();
+            state.record_waiting();
+            return true;
+        }
+        if state.queue.is_idle() {
+            return true;
+        }
+        state.drop_queue();
+        drop(state);
+        (self.surroundings.workspace_changed)();
+        false
+    }
+
     /// Starts the next cell, if the sandbox can take it.
     pub(crate) fn run_next(self: &Arc<Self>) {
         let mut state = self.state();
