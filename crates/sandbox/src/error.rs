@@ -39,6 +39,12 @@ pub enum SandboxError {
         /// Its last words.
         detail: String,
     },
+    /// The folder in which a kernel should start is not there.
+    #[error("the kernel was not started: its folder {folder} does not exist any more")]
+    FolderMissing {
+        /// Its path.
+        folder: String,
+    },
     /// The address does not answer.
     #[error("{address} cannot be reached: {detail}")]
     Unreachable {
@@ -131,6 +137,7 @@ impl SandboxError {
             Self::Setting { .. } => "bad_setting",
             Self::NotInstalled { .. } => "no_kernel_found",
             Self::StartFailed { .. } => "kernel_start_failed",
+            Self::FolderMissing { .. } => "folder_missing",
             Self::Unreachable { .. } => "unreachable",
             Self::Certificate { .. } => "certificate_untrusted",
             Self::Refused { .. } => "credential_refused",
@@ -153,6 +160,9 @@ impl SandboxError {
             Self::Setting { .. } => "Change the setting or leave it out.",
             Self::NotInstalled { .. } => "Install it, or let Sandbook make a private Python environment.",
             Self::StartFailed { .. } => "The detail names the cause. Mend it and start again.",
+            Self::FolderMissing { .. } => {
+                "Bring the folder back, or save the notebook in another folder. Then run again."
+            }
             Self::Unreachable { .. } => "Check the address, that the server runs, and the network.",
             Self::Certificate { .. } => {
                 "Compare the fingerprint with the server's, then trust it for this connection."

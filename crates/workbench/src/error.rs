@@ -20,7 +20,7 @@ pub fn sandbox_error(error: &SandboxError) -> ProtocolError {
         SandboxError::Unsupported { .. } => ErrorCode::Unsupported,
         SandboxError::Setting { .. } => ErrorCode::BadSetting,
         SandboxError::NotInstalled { .. } => ErrorCode::NoKernelFound,
-        SandboxError::StartFailed { .. } => ErrorCode::KernelStartFailed,
+        SandboxError::StartFailed { .. } | SandboxError::FolderMissing { .. } => ErrorCode::KernelStartFailed,
         SandboxError::Unreachable { .. } | SandboxError::Disconnected { .. } => ErrorCode::Unreachable,
         SandboxError::Certificate { .. } => ErrorCode::CertificateUntrusted,
         SandboxError::Refused { .. } => ErrorCode::CredentialRefused,

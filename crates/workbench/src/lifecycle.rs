@@ -55,7 +55,8 @@ impl Workbench {
             SandboxChoice::Existing { sandbox } => self.live_sandbox(&sandbox)?,
             choice => {
                 let plan = self.plan(document, choice).await?;
-                self.start(plan, progress, cancel).await?
+                let started = self.start(plan, progress, cancel).await;
+                started.inspect_err(|error| not_started(document, error))?
             }
         };
         if document.sandbox().is_some_and(|old| old.id != live.id) {
@@ -295,5 +296,13 @@ impl Workbench {
         if !matches!(result, Ok(Ok(_))) {
             tracing::warn!(?state, "a sandbox's state was not recorded");
         }
+    }
+}
+
+/// A kernel did not start. What waited for it is dropped: nothing would ever run it. Where a person is asked for another
+/// kernel instead, it waits for that one.
+fn not_started(document: &Document, error: &ProtocolError) {
+    if document.sandbox().is_none() && error.code != ErrorCode::NoKernelFound {
+        document.clear_queue();
     }
 }

@@ -481,3 +481,25 @@ async fn stop_while_the_kernel_starts_takes_back_every_cell_that_waits() {
     assert!(page.view().queue.waiting.is_empty());
     workbench.shut_down().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_that_cannot_start_says_why_and_leaves_nothing_waiting() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("gone")).unwrap();
+    let path = home.notebook("gone/run.ipynb", &["1"]);
+    let workbench = home.open().await;
+    let mut page = Page::open(&workbench, &path).await;
+    std::fs::remove_dir_all(home.path("gone")).unwrap();
+    let run = Command::Run { document: page.document.clone(), selection: CellSelection::All };
+    // Where this computer has a kernel of its own, that one fails for the same reason.
+    page.ask(run).await.unwrap_err();
+    let choose = Command::ChooseSandbox { document: page.document.clone(), choice: python() };
+    let error = page.ask(choose).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::KernelStartFailed);
+    assert!(error.message.contains("notebooks/gone does not exist any more"), "{error}");
+    page.settle().await;
+    assert!(page.view().queue.waiting.is_empty(), "{:?}", page.view().queue);
+    assert_eq!(page.cell(0).run.state, RunState::New);
+    page.ask(Command::Quit { force: false }).await.unwrap();
+    workbench.shut_down().await;
+}

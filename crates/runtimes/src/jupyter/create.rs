@@ -32,8 +32,7 @@ impl JupyterRuntime {
     ) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let folder = request.settings.working_directory.clone();
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-            let reason = format!("{} is no folder", folder.display());
-            return Err(SandboxError::Setting { setting: "working_directory".into(), reason });
+            return Err(SandboxError::FolderMissing { folder: folder.display().to_string() });
         }
         make_private(&self.surrounding.run_folder)?;
         let (this, for_search) = (self.clone(), folder.clone());
