@@ -233,3 +233,14 @@ async fn input_is_answered_through_a_server() {
     execution.input().send("typed".to_owned().into()).unwrap();
     assert_eq!(finish(execution, OutcomeBuilder::default()).await.stdout.text(), "typed\n");
 }
+
+#[tokio::test]
+async fn a_kernel_starts_in_the_root_of_its_server_wherever_the_server_was_started() {
+    let root = tempfile::tempdir().unwrap();
+    let option = format!("--ServerApp.root_dir={}", root.path().display());
+    let server = server("jupyter_server", &[&option]).await;
+    let sandbox = Place::new().create(on(server_settings(&server.url))).await.unwrap();
+    let folder = run(&sandbox, "import os\nprint(os.getcwd())").await.stdout.text();
+    assert_eq!(folder.trim(), root.path().canonicalize().unwrap().display().to_string());
+    sandbox.stop(StopChoice::Default, PATIENCE).await.unwrap();
+}

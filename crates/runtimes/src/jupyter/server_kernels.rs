@@ -32,18 +32,16 @@ pub struct ServerKernelSpec {
 }
 
 impl Server {
-    /// Starts a kernel; `folder` is relative to the server's root.
+    /// Starts a kernel; `folder` is relative to the server's root, and none is the root itself: a server that is told no
+    /// path starts the kernel wherever the server was started.
     pub(super) async fn start_kernel(
         &self,
         name: Option<&str>,
         folder: Option<&str>,
     ) -> Result<KernelModel, SandboxError> {
-        let mut body = json!({});
+        let mut body = json!({ "path": folder.unwrap_or_default() });
         if let Some(name) = name {
             body["name"] = name.into();
-        }
-        if let Some(folder) = folder {
-            body["path"] = folder.into();
         }
         let (status, answer) = self.call(Method::POST, &["kernels"], Some(&body)).await?;
         if !status.is_success() {
