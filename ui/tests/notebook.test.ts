@@ -173,7 +173,7 @@ describe("what a cell's gutter says", () => {
     [idleRun(), 3, false, true, "done"],
     [idleRun({ state: "done" }), 3, true, true, "edited"],
     [idleRun({ state: "failed" }), 3, false, true, "error"],
-    [idleRun({ state: "held" }), null, false, false, "queued"],
+    [idleRun({ state: "held" }), null, false, false, "held"],
     [idleRun({ state: "running" }), null, true, false, "running"],
     [idleRun({ state: "timed_out" }), null, false, true, "stopped"],
     [idleRun({ state: "no_signal" }), null, false, true, "nosignal"],

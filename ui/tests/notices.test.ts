@@ -42,6 +42,16 @@ describe("cells that are held", () => {
     expect(rows(page)[1]?.getAttribute("aria-label")).toMatch(/^Code cell 2, /);
   });
 
+  it("are held in every place that says so, and queued nowhere", async () => {
+    const page = await pageOf(["failed", "held", "held"], { held: 1, by: 0 });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await settle();
+    expect(rows(page)[1]?.querySelector(".cell__gutter")?.textContent?.trim()).toBe("held");
+    expect(rows(page)[1]?.getAttribute("aria-label")).toBe("Code cell 2, held, not run");
+    expect(page.root.querySelector(".side__counts")?.textContent).toContain("2 held");
+    expect(page.root.textContent).not.toContain("queued");
+  });
+
   it("give the focus back to the cell once that is answered", async () => {
     const page = await pageOf(["failed", "held"], { held: 1, by: 0 });
     await focusRow(page, 0);

@@ -5,6 +5,7 @@ import type { CellLook } from "../state/cell.svelte";
 
 export const GLYPHS: Partial<Record<CellLook, IconName>> = {
   queued: "st-queue",
+  held: "st-held",
   running: "st-busy",
   input: "st-input",
   error: "st-error",

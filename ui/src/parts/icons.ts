@@ -160,6 +160,7 @@ const drawn = {
   "st-ready": `<path d="M3.5 8.4l3 3 6-6.8" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round"/>`,
   "st-error": `<path d="M4.5 4.5l7 7M11.5 4.5l-7 7" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round"/>`,
   "st-queue": `<g fill="currentColor"><circle cx="3.5" cy="8" r="1.4"/><circle cx="8" cy="8" r="1.4"/><circle cx="12.5" cy="8" r="1.4"/></g>`,
+  "st-held": `<path d="M5.6 4v8M10.4 4v8" stroke="currentColor" stroke-width="1.75" stroke-linecap="round"/>`,
   "st-input": `<path d="M5 3.2h1.2c1 0 1.8.6 1.8 1.6v6.4c0 1 .8 1.6 1.8 1.6H11M11 3.2H9.8C8.8 3.2 8 3.8 8 4.8M5 12.8h1.2c1 0 1.8-.6 1.8-1.6" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round"/>`,
   "st-edited": `<path d="M8 3v10M3.7 5.5l8.6 5M12.3 5.5l-8.6 5" stroke="currentColor" stroke-width="1.5" stroke-linecap="round"/>`,
   logo: `<path d="M2.2 5.9v4.2" stroke="var(--accent)" stroke-width="2.4" stroke-linecap="round"/><path d="M6 3h5.4M6 8h8M6 13h6.6" stroke="currentColor" stroke-width="2.2" stroke-linecap="round"/>`,

@@ -8,12 +8,12 @@ import * as sources from "./source";
 
 /** What a cell shows in its gutter: the owner's run states, and "edited" where the source is newer than what ran. */
 export type CellLook =
-  "new" | "queued" | "running" | "input" | "done" | "error" | "edited" | "stopped" | "nosignal" | "lost";
+  "new" | "queued" | "held" | "running" | "input" | "done" | "error" | "edited" | "stopped" | "nosignal" | "lost";
 
 const LOOKS: Record<RunState, CellLook> = {
   new: "new",
   queued: "queued",
-  held: "queued",
+  held: "held",
   running: "running",
   input: "input",
   done: "done",

@@ -6,6 +6,7 @@ import { spokenDuration } from "./units";
 const SPOKEN: Record<CellLook, string> = {
   new: "not run yet",
   queued: "queued",
+  held: "held, not run",
   running: "running",
   input: "waiting for your input",
   done: "done",
