@@ -2,8 +2,9 @@
 import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 
-import { mayHoldSecret, tokenPlace } from "../src/connect/address";
-import { FixtureOwner, workspaceView } from "./fixture/owner";
+import { mayHoldSecret, shortAddress, tokenPlace } from "../src/connect/address";
+import { cellView, documentStatus, FixtureOwner, workspaceView } from "./fixture/owner";
+import { sandboxView } from "./fixture/scenes";
 import { openPage, settle, type OpenPage } from "./page";
 
 async function dialog(): Promise<OpenPage> {
@@ -128,4 +129,24 @@ it("a certificate that is not trusted shows its fingerprint, and that one is tru
   await page.user.click(screen.getByRole("button", { name: /^Trust this certificate/ }));
   await settle();
   expect(page.sent("connect").map((sent) => sent.trust_fingerprint)).toEqual([null, "AB:CD"]);
+});
+
+describe("a server's address where room is short", () => {
+  it.each([
+    ["http://127.0.0.1:8888/", "127.0.0.1:8888"],
+    ["https://jupyter.example.org/user/ana/", "jupyter.example.org/user/ana"],
+    ["this computer", "this computer"],
+    ["http://", "http://"],
+  ])("%s is %s", (whole, short) => expect(shortAddress(whole)).toBe(short));
+
+  it("is whole in the pill's title", async () => {
+    const address = "https://jupyter.example.org:8443/user/ana/";
+    const owner = new FixtureOwner(workspaceView({ sandboxes: [sandboxView({ title: "hub", subtitle: address })] }), [
+      { id: "d1", status: documentStatus({ sandbox: "s1" }), cells: [cellView()] },
+    ]);
+    const page = await openPage(owner);
+    const pill = page.root.querySelector<HTMLElement>(".pill");
+    expect(pill?.querySelector("i")?.textContent).toBe("jupyter.example.org:8443/user/ana");
+    expect(pill?.title).toBe(`hub, ${address}`);
+  });
 });

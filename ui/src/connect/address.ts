@@ -28,6 +28,17 @@ export function hostOf(text: string): string {
   }
 }
 
+/** An address where room is short: the host comes first, what is the same everywhere is left out. Any other text stays itself. */
+export function shortAddress(text: string): string {
+  if (!/^https?:\/\//i.test(text)) return text;
+  try {
+    const url = new URL(text);
+    return url.host + url.pathname.replace(/\/+$/, "");
+  } catch {
+    return text;
+  }
+}
+
 /** Whether there is room for a token in an address: it has a query, a fragment, a user, or words beside it. */
 export const mayHoldSecret = (text: string): boolean => /[?#@=\s]/.test(text.trim()) || /\/proxy\//i.test(text);
 
