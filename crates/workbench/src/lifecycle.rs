@@ -222,8 +222,14 @@ impl Workbench {
         let documents: Vec<_> = live.documents().iter().filter_map(|id| self.document(id).ok()).collect();
         for document in &documents {
             document.clear_queue();
+            document.restart_asked(true);
         }
-        live.sandbox.restart().await.map_err(|error| sandbox_error(&error))?;
+        if let Err(error) = live.sandbox.restart().await {
+            for document in &documents {
+                document.restart_asked(false);
+            }
+            return Err(sandbox_error(&error));
+        }
         for document in &documents {
             document.values_lost();
         }

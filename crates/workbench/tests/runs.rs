@@ -503,3 +503,19 @@ async fn a_kernel_that_cannot_start_says_why_and_leaves_nothing_waiting() {
     page.ask(Command::Quit { force: false }).await.unwrap();
     workbench.shut_down().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_that_the_person_asked_for_stops_the_cell_and_is_no_death() {
+    let mut bench = Bench::with(&["name = input('who? ')", "1"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| view.input.is_some()).await;
+    let document = bench.page.document.clone();
+    bench.page.ask(Command::Restart { document, run_all: false }).await.unwrap();
+    bench.page.until_ended(0).await;
+    bench.page.settle().await;
+    assert_eq!((bench.state(0), bench.state(1)), (RunState::Stopped, RunState::New));
+    let text = bench.page.text(0);
+    assert!(text.contains("[The kernel was restarted.]") && !text.contains("died"), "{text}");
+    bench.run(1).await;
+    assert_eq!(bench.state(1), RunState::Done);
+}

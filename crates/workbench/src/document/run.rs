@@ -111,6 +111,40 @@ impl Document {
         self.state().died_at = None;
     }
 
+    /// The person asks for a restart of the kernel, or it did not come to it: what runs is told apart from code whose
+    /// kernel died.
+    pub(crate) fn restart_asked(&self, asked: bool) {
+        let mut state = self.state();
+        let running = state.queue.running().map(|entry| inner(&entry.cell));
+        if let Some(live) = running.and_then(|key| state.live.get_mut(&key)) {
+            live.restarted = asked;
+        }
+    }
+
+    /// What a kernel says while it is ended for a restart is for the log, and its end is what the person wanted.
+    fn take_as_restarted(&self, key: &CellKey, execution: &ExecutionId, events: &mut Vec<Event>) {
+        let state = self.state();
+        if !state.live.get(key).is_some_and(|live| live.restarted && live.execution == *execution) {
+            return;
+        }
+        drop(state);
+        for event in std::mem::take(events) {
+            match event.kind {
+                EventKind::Stream { name: sandbook_sandbox::StreamName::Stderr, text } => {
+                    tracing::info!(%text, "a kernel said this while it was restarted");
+                }
+                EventKind::End(end) if matches!(end.infrastructure, Some(SandboxError::Died { .. })) => {
+                    let text = "\n[The kernel was restarted.]\n".into();
+                    let kind = EventKind::Stream { name: sandbook_sandbox::StreamName::Stderr, text };
+                    events.push(Event { at: event.at, late: event.late, kind });
+                    let end = End { infrastructure: None, interrupted: true, ..end };
+                    events.push(Event { kind: EventKind::End(end), ..event });
+                }
+                kind => events.push(Event { kind, ..event }),
+            }
+        }
+    }
+
     /// The kernel died: the cell that was running is remembered, and every value is lost.
     pub(crate) fn kernel_died(&self) {
         {
@@ -222,6 +256,7 @@ async fn drive(document: Arc<Document>, sandbox: Arc<LiveSandbox>, entry: Entry,
     let mut events = Vec::new();
     let mut ended = false;
     while next(&mut running, &mut answered, &mut events).await {
+        document.take_as_restarted(&key, &execution, &mut events);
         let kept = keep(&mut log, &mut events);
         let end = document.take_events(&key, &execution, &events);
         events.clear();

@@ -69,6 +69,7 @@ impl State {
             outputs: LiveOutputs::default(),
             uncommitted: true,
             active: true,
+            restarted: false,
             named: 0,
             written: 0,
         };

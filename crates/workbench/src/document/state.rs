@@ -32,6 +32,8 @@ pub(super) struct Live {
     /// Whether the notebook does not have these outputs yet.
     pub(super) uncommitted: bool,
     pub(super) active: bool,
+    /// Whether the person asked for a restart of its kernel.
+    pub(super) restarted: bool,
     /// How many outputs were named.
     pub(super) named: u32,
     /// How many events of the run were taken in.
