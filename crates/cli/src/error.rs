@@ -102,7 +102,6 @@ impl From<&SandboxError> for CommandError {
     fn from(error: &SandboxError) -> Self {
         let status = match error {
             SandboxError::Cancelled => INTERRUPTED,
-            SandboxError::TimedOut { .. } => TIMED_OUT,
             _ => INFRASTRUCTURE,
         };
         let message = sentence(&error.to_string());
@@ -130,7 +129,7 @@ mod tests {
         let limit =
             SandboxError::TimedOut { what: "the start".into(), limit: std::time::Duration::from_secs(1) };
         assert_eq!(CommandError::from(&died).status, 125);
-        assert_eq!(CommandError::from(&limit).status, 124);
+        assert_eq!(CommandError::from(&limit).status, 125, "no limit of the code");
         assert_eq!(CommandError::from(&SandboxError::Cancelled).status, 130);
         assert_eq!(CommandError::from(&died).message, "The kernel died (signal 9).");
     }

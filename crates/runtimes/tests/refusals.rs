@@ -149,3 +149,43 @@ async fn https_where_only_http_is_spoken_is_told_as_that() {
     let Some(SandboxError::Unreachable { detail, .. }) = error else { panic!("{error:?}") };
     assert!(detail.contains("speaks http, not https"), "{detail}");
 }
+
+#[tokio::test]
+async fn http_where_only_https_is_spoken_is_told_as_that() {
+    let certificate = SelfSigned::new("elsewhere.example", true);
+    let server = server("jupyter_server", &certificate.options().each_ref().map(String::as_str)).await;
+    let http = server.url.as_str().replace("https:", "http:").parse().unwrap();
+    let error = Place::new().create(on(server_settings(&http))).await.err();
+    let Some(SandboxError::Unreachable { detail, .. }) = error else { panic!("{error:?}") };
+    assert!(detail.contains("speaks https, not http"), "{detail}");
+}
+
+#[tokio::test]
+async fn a_kernel_that_a_server_does_not_have_is_told_with_those_that_it_has() {
+    let server = jupyter_server().await;
+    let wanted = ServerSettings { kernel: Some("nope".into()), ..server_settings(&server.url) };
+    let error = Place::new().create(on(wanted)).await.err();
+    let Some(SandboxError::StartFailed { detail, .. }) = error else { panic!("{error:?}") };
+    assert!(detail.contains("no such kernel") && detail.contains("python3"), "{detail}");
+}
+
+#[tokio::test]
+async fn a_kernel_that_is_gone_is_told_as_that_whatever_its_id_looks_like() {
+    let server = jupyter_server().await;
+    for id in ["dead-beef", "00000000-0000-0000-0000-000000000000"] {
+        let wanted = ServerSettings { kernel_id: Some(id.into()), ..server_settings(&server.url) };
+        let error = Place::new().create(on(wanted)).await.err();
+        assert!(matches!(error, Some(SandboxError::Gone { .. })), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_takes_the_connection_and_is_silent_is_given_up_before_a_start_would_be() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    let start = std::time::Instant::now();
+    let error = Place::new().create(on(server_settings(&url))).await.err();
+    let Some(SandboxError::Unreachable { detail, .. }) = error else { panic!("{error:?}") };
+    assert!(detail.contains("does not answer"), "{detail}");
+    assert!(start.elapsed() < std::time::Duration::from_secs(50));
+}

@@ -5,7 +5,7 @@ use sandbook_sandbox::{SandboxError, SecretUrl};
 use serde_json::Value;
 use url::Url;
 
-use super::rest::{PATIENCE, Server};
+use super::rest::Server;
 
 impl Server {
     pub(super) fn check(&self, status: StatusCode) -> Result<(), SandboxError> {
@@ -45,7 +45,8 @@ impl Server {
     pub(super) fn explain(&self, error: reqwest::Error) -> SandboxError {
         let error = error.without_url();
         if error.is_timeout() && !error.is_connect() {
-            return SandboxError::TimedOut { what: self.address.clone(), limit: PATIENCE };
+            let detail = "it takes the connection and does not answer".into();
+            return SandboxError::Unreachable { address: self.address.clone(), detail };
         }
         let mut detail = error.to_string();
         let mut cause = std::error::Error::source(&error);

@@ -17,7 +17,11 @@ use super::{explain::not_json, paste::is_loopback, settings::ServerSettings, tls
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Starting a kernel can take a while; everything else is quick.
-pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a server may take to answer what asks for nothing to be started.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(20);
+/// How long a server may be silent over a start before it is asked whether it answers at all.
+const SILENCE: Duration = Duration::from_secs(10);
 /// How long a server may take to answer a question in plain HTTP.
 const PLAIN_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -115,7 +119,11 @@ impl Server {
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().push("api").extend(path);
         }
+        let starts = method == Method::POST;
         let mut request = self.http.request(method, url);
+        if !starts {
+            request = request.timeout(ANSWER_PATIENCE);
+        }
         if let Some(token) = &self.token {
             let mut value = header::HeaderValue::from_str(&format!("token {}", token.expose_secret()))
                 .map_err(|_| SandboxError::Setting {
@@ -132,6 +140,10 @@ impl Server {
             Ok(response) => response,
             Err(error) if error.is_timeout() && self.speaks_plain_http().await => {
                 return Err(self.not_https());
+            }
+            Err(error) if !error.is_timeout() && !error.is_connect() && self.speaks_tls().await => {
+                let detail = "it speaks https, not http. Try the address with https:// instead".into();
+                return Err(SandboxError::Unreachable { address: self.address.clone(), detail });
             }
             Err(error) => return Err(self.explain(error)),
         };
@@ -151,6 +163,16 @@ impl Server {
         }
     }
 
+    /// Comes back when a server that owes an answer answers nothing else either.
+    pub(super) async fn fallen_silent(&self) -> SandboxError {
+        loop {
+            tokio::time::sleep(SILENCE).await;
+            if let Err(error @ SandboxError::Unreachable { .. }) = self.send(Method::GET, &[], None).await {
+                return error;
+            }
+        }
+    }
+
     /// Whether plain HTTP is answered at an https address: such a server waits for the rest of what it takes for a
     /// request, and the handshake runs out of time. Nothing of ours is in the question.
     async fn speaks_plain_http(&self) -> bool {
@@ -165,6 +187,25 @@ impl Server {
             Ok::<_, std::io::Error>(start == *b"HTTP/")
         };
         matches!(tokio::time::timeout(PLAIN_PATIENCE, ask).await, Ok(Ok(true)))
+    }
+
+    /// Whether TLS is answered at an http address: such a server drops what is not TLS. Nothing of ours is in the question.
+    async fn speaks_tls(&self) -> bool {
+        let port = self.url.port_or_known_default();
+        let mut url = self.url.clone();
+        if url.scheme() != "http" || url.set_scheme("https").is_err() || url.set_port(port).is_err() {
+            return false;
+        }
+        let trust = Trust::new(None);
+        let Ok(config) = trust.config() else { return false };
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(PLAIN_PATIENCE)
+            .no_proxy()
+            .tls_backend_preconfigured((*config).clone())
+            .build();
+        let Ok(client) = client else { return false };
+        client.head(url).send().await.is_ok() || trust.refused().is_some()
     }
 
     fn not_https(&self) -> SandboxError {

@@ -43,12 +43,30 @@ impl Server {
         if let Some(name) = name {
             body["name"] = name.into();
         }
-        let (status, answer) = self.call(Method::POST, &["kernels"], Some(&body)).await?;
+        let (status, answer) = tokio::select! {
+            started = self.call(Method::POST, &["kernels"], Some(&body)) => started?,
+            silence = self.fallen_silent() => return Err(silence),
+        };
         if !status.is_success() {
             let what = name.map_or_else(|| "the kernel".to_owned(), |name| format!("the kernel {name}"));
-            return Err(SandboxError::StartFailed { what, detail: said(status, &answer) });
+            let detail = match name {
+                Some(name) => self.other_kernels(name).await,
+                None => None,
+            };
+            let detail = detail.unwrap_or_else(|| said(status, &answer));
+            return Err(SandboxError::StartFailed { what, detail });
         }
         KernelModel::read(&answer).ok_or_else(|| self.wrong_peer("its answer names no kernel"))
+    }
+
+    /// What a server has instead of a kernel that it does not have.
+    async fn other_kernels(&self, name: &str) -> Option<String> {
+        let specs = self.kernelspecs().await.ok()?;
+        if specs.iter().any(|spec| spec.name == name) {
+            return None;
+        }
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        Some(format!("the server has no such kernel; it has {}", names.join(", ")))
     }
 
     pub(super) async fn kernel(&self, id: &str) -> Result<KernelModel, SandboxError> {
@@ -72,13 +90,26 @@ impl Server {
     async fn of_kernel(&self, method: Method, id: &str, action: &[&str]) -> Result<Value, SandboxError> {
         let path: Vec<&str> = ["kernels", id].iter().chain(action).copied().collect();
         let body = (method == Method::POST).then(|| json!({}));
-        match self.call(method, &path, body.as_ref()).await? {
+        let answer = match self.call(method, &path, body.as_ref()).await {
+            // To an id that can be none, a Jupyter server answers with the page of an address that it does not have.
+            Err(SandboxError::WrongPeer { .. }) if self.is_jupyter().await => {
+                return Err(SandboxError::Gone { what: format!("the kernel {id}") });
+            }
+            answer => answer?,
+        };
+        match answer {
             (StatusCode::NOT_FOUND, _) => Err(SandboxError::Gone { what: format!("the kernel {id}") }),
             (status, answer) if status.is_success() => Ok(answer),
             (status, answer) => {
                 Err(SandboxError::Failed(format!("{} answered: {}", self.address, said(status, &answer))))
             }
         }
+    }
+
+    /// Whether a Jupyter server says what it is.
+    async fn is_jupyter(&self) -> bool {
+        let told = self.send(Method::GET, &[], None).await;
+        told.is_ok_and(|(status, answer)| status.is_success() && answer.get("version").is_some())
     }
 
     /// The kernels that run there. A Kernel Gateway tells only when it was started so.
