@@ -150,3 +150,27 @@ describe("a server's address where room is short", () => {
     expect(pill?.title).toBe(`hub, ${address}`);
   });
 });
+
+describe("a server that accepts and never answers", () => {
+  it("is said to be slow after three seconds, and can be given up", async () => {
+    const page = await dialog();
+    page.owner.silent.add("connect");
+    await page.user.type(screen.getByRole("textbox", { name: "Address" }), "http://h:8888/{Enter}");
+    await settle();
+    expect(screen.getByRole("button", { name: "Checking…" })).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Stop waiting" })).toBeNull();
+    await new Promise((resolve) => setTimeout(resolve, 3100));
+    await settle();
+    expect(screen.getByText(/^No answer yet\./)).toBeTruthy();
+    await page.user.click(screen.getByRole("button", { name: "Stop waiting" }));
+    await settle();
+    expect(document.activeElement).toBe(screen.getByRole("button", { name: "Check" }));
+    expect(screen.getByRole<HTMLInputElement>("textbox", { name: "Address" }).value).toBe("http://h:8888/");
+    expect(screen.queryByText(/^No answer yet\./)).toBeNull();
+    page.owner.silent.clear();
+    await page.user.click(screen.getByRole("button", { name: "Check" }));
+    await settle();
+    expect(page.sent("connect")).toHaveLength(2);
+    expect(screen.getByText("No answer. Start it.")).toBeTruthy();
+  });
+});

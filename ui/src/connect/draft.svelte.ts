@@ -12,6 +12,9 @@ const OF_THE_TOKEN = ["credential_refused", "credential_missing"];
 
 const sentence = (problem: OwnerError): string => `${problem.message} ${problem.hint}`;
 
+/** An answer that takes longer is talked about, in milliseconds. */
+const SLOW_MS = 3000;
+
 export class ServerDraft {
   readonly #desk: Workbench;
   /** The saved connection, once there is one. */
@@ -20,6 +23,8 @@ export class ServerDraft {
   token = $state("");
   name = $state("");
   busy: "" | "checking" | "starting" | "removing" = $state("");
+  /** Whether the server has been asked for long enough to say so. */
+  slow = $state(false);
   problem: OwnerError | null = $state.raw(null);
   kernels: Answer<{ type: "list_server_kernels"; connection: string }> | null = $state.raw(null);
   picked: Picked = $state.raw({ kind: "new", kernel: null });
@@ -27,6 +32,8 @@ export class ServerDraft {
   taken: Recognised | null = $state.raw(null);
   #taking: Promise<void> | null = null;
   #tried = $state(false);
+  /** Counts attempts: the answer to one that was given up is not taken in. */
+  #attempts = 0;
 
   readonly connection = $derived.by(() => this.#desk.workspace?.connections.find((c) => c.id === this.id) ?? null);
   readonly shownAddress = $derived(
@@ -61,23 +68,43 @@ export class ServerDraft {
 
   /** Another saved server, or a new one. */
   turnTo(id: string | null): void {
+    if (this.busy === "checking") this.stopWaiting();
     this.kernels = null;
     this.problem = null;
     this.id = id;
   }
 
-  async #attempt(kind: "checking" | "starting" | "removing", action: () => Promise<unknown>): Promise<boolean> {
+  async #attempt(
+    kind: "checking" | "starting" | "removing",
+    action: (isWanted: () => boolean) => Promise<unknown>,
+  ): Promise<boolean> {
+    const attempt = ++this.#attempts;
+    const isWanted = (): boolean => attempt === this.#attempts;
     this.busy = kind;
     this.problem = null;
+    this.slow = false;
+    const timer = setTimeout(() => (this.slow = isWanted() && kind === "checking"), SLOW_MS);
     try {
-      await action();
-      return true;
+      await action(isWanted);
+      return isWanted();
     } catch (error) {
-      this.#failed(error);
+      if (isWanted()) this.#failed(error);
       return false;
     } finally {
-      this.busy = "";
+      clearTimeout(timer);
+      if (isWanted()) this.#rest();
     }
+  }
+
+  #rest(): void {
+    this.busy = "";
+    this.slow = false;
+  }
+
+  /** Gives up waiting for the server. What was typed stays. */
+  stopWaiting(): void {
+    this.#attempts += 1;
+    this.#rest();
   }
 
   #failed(error: unknown): void {
@@ -85,14 +112,15 @@ export class ServerDraft {
     else this.#desk.fail(error);
   }
 
-  async list(): Promise<void> {
+  async list(isWanted: () => boolean = () => true): Promise<void> {
     const at = this.id;
     if (at === null) return;
-    this.kernels = await this.#desk.request({ type: "list_server_kernels", connection: at });
+    const kernels = await this.#desk.request({ type: "list_server_kernels", connection: at });
+    if (isWanted() && this.id === at) this.kernels = kernels;
   }
 
   ask(): Promise<boolean> {
-    return this.#attempt("checking", () => this.list());
+    return this.#attempt("checking", (isWanted) => this.list(isWanted));
   }
 
   /** Takes an address that may hold a token out of the field at once, and asks the owner what may be shown of it. */
@@ -126,17 +154,17 @@ export class ServerDraft {
   }
 
   #checkKnown(connection: string): Promise<boolean> {
-    return this.#attempt("checking", async () => {
+    return this.#attempt("checking", async (isWanted) => {
       const secret = this.token;
       this.token = "";
       if (secret !== "") await this.#desk.request({ type: "store_credential", connection, secret });
-      await this.list();
+      await this.list(isWanted);
     });
   }
 
   #connect(trust: string): Promise<boolean> {
     const orNull = (text: string): string | null => (text === "" ? null : text);
-    return this.#attempt("checking", async () => {
+    return this.#attempt("checking", async (isWanted) => {
       const answer = await this.#desk.request({
         type: "connect",
         pasted: this.taken?.pasted ?? null,
@@ -145,6 +173,7 @@ export class ServerDraft {
         name: orNull(this.name.trim()),
         trust_fingerprint: orNull(trust),
       });
+      if (!isWanted()) return;
       this.token = "";
       this.taken = null;
       this.id = answer.connection.id;
