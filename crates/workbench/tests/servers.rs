@@ -261,3 +261,14 @@ async fn a_self_signed_certificate_is_shown_by_its_fingerprint_and_runs_code_onc
         workbench.shut_down().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http_to_another_computer_is_warned_of_where_nobody_allowed_it() {
+    let home = Home::new();
+    let workbench = home.open().await;
+    let session = workbench.connect(ClientKind::Browser);
+    let error = ask(&session, connect_to("http://no-such-host.invalid:8888/", Some("x"))).await.unwrap_err();
+    assert!(error.message.contains("not encrypted"), "{error}");
+    let error = ask(&session, connect_to("https://no-such-host.invalid:8888/", Some("x"))).await.unwrap_err();
+    assert!(!error.message.contains("not encrypted"), "{error}");
+}

@@ -9,6 +9,9 @@ use uuid::Uuid;
 use super::{Caller, misplaced};
 use crate::{connections::Connection, credentials::Kept, pasted::Pasted};
 
+/// Said of http to another computer, unless the person's policy allows it.
+const UNENCRYPTED: &str = "This address is not encrypted: whoever is on the network in between can read the token and the code. Use https or an SSH tunnel.";
+
 pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Reply, ProtocolError> {
     let owner = caller.owner;
     match command {
@@ -124,7 +127,16 @@ async fn connect(
         credential: existing.and_then(|connection| connection.credential),
         trusted_fingerprint,
     };
-    owner.0.kernels.check_server(&connection, target.token.clone()).await?;
+    let checked = owner.0.kernels.check_server(&connection, target.token.clone()).await;
+    if elsewhere && owner.0.disk.policies().plain_http == Rule::Ask {
+        checked.map_err(|error| ProtocolError {
+            message: format!("{} {UNENCRYPTED}", error.message),
+            ..error
+        })?;
+        warn(caller, UNENCRYPTED.into());
+    } else {
+        checked?;
+    }
     if let Some(token) = target.token {
         let credential = connection.credential.get_or_insert_with(|| connection.id.0.clone());
         tell_if_not_kept(caller, &owner.0.credentials.store(credential, token).await);
@@ -149,12 +161,16 @@ async fn store(caller: &Caller<'_>, id: &ConnectionId, secret: SecretString) -> 
 /// A person who connects must know when the token will be gone tomorrow.
 fn tell_if_not_kept(caller: &Caller<'_>, kept: &Kept) {
     if let Kept::Memory(reason) = kept {
-        let message =
-            format!("{reason} The token is kept until Sandbook ends, and will be asked for again then.");
-        let toast =
-            sandbook_protocol::Toast { level: sandbook_protocol::LogLevel::Warn, message, error: None };
-        caller.mailbox.push(sandbook_protocol::Push::Toast { toast });
+        warn(
+            caller,
+            format!("{reason} The token is kept until Sandbook ends, and will be asked for again then."),
+        );
     }
+}
+
+fn warn(caller: &Caller<'_>, message: String) {
+    let toast = sandbook_protocol::Toast { level: sandbook_protocol::LogLevel::Warn, message, error: None };
+    caller.mailbox.push(sandbook_protocol::Push::Toast { toast });
 }
 
 fn forbidden(policy: &str, what: &str) -> ProtocolError {
