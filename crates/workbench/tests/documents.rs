@@ -279,3 +279,32 @@ async fn another_file_is_replaced_only_when_the_person_says_so_and_never_one_tha
     page.ask(save_as(SaveChoice::KeepMine)).await.unwrap();
     assert!(std::fs::read_to_string(&victim).unwrap().contains("mine"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cell_that_was_folded_and_unfolded_is_the_bytes_that_it_was() {
+    let home = Home::new();
+    let path = home.notebook("fold.ipynb", &["1", "2"]);
+    let before = std::fs::read_to_string(&path).unwrap();
+    let workbench = home.open().await;
+    let page = Page::open(&workbench, &path).await;
+    let document = || page.document.clone();
+    let fold = |source_hidden, outputs_hidden| Command::Fold {
+        document: document(),
+        cells: vec![page.key(0)],
+        source_hidden,
+        outputs_hidden,
+    };
+    let save = || Command::Save { document: document(), path: None, choice: SaveChoice::Ask };
+    for steps in [
+        vec![(Some(true), None), (Some(false), None)],
+        vec![(Some(true), Some(true)), (None, Some(false)), (Some(false), None)],
+        vec![(Some(true), Some(true)), (Some(false), Some(false))],
+    ] {
+        for (source, outputs) in steps {
+            page.ask(fold(source, outputs)).await.unwrap();
+            page.ask(save()).await.unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    }
+    workbench.shut_down().await;
+}

@@ -6,6 +6,7 @@ use sandbook_protocol::{CellKind, ClientId, ErrorCode, NewSource, ProtocolError,
 use super::{
     Document,
     state::{State, inner, outer, refused, revision_number},
+    view,
 };
 
 type Key = sandbook_protocol::CellKey;
@@ -131,7 +132,7 @@ impl Document {
         self.perform(Operation::Batch(operations))
     }
 
-    /// Folds or unfolds cells.
+    /// Folds or unfolds cells. What folding put into the metadata is taken out again whole.
     pub(crate) fn fold(
         &self,
         cells: &[Key],
@@ -140,14 +141,27 @@ impl Document {
     ) -> Result<(), ProtocolError> {
         let mut operations = Vec::new();
         for cell in keys(cells) {
+            let mut left = self.state().notebook.cell(&cell).map(view::jupyter).unwrap_or_default();
+            let folded = !left.is_empty();
+            let mut of_cell = Vec::new();
             for (name, hidden) in [("source_hidden", source_hidden), ("outputs_hidden", outputs_hidden)] {
                 let Some(hidden) = hidden else { continue };
-                operations.push(Operation::SetMetadata {
+                if hidden {
+                    left.insert(name.into(), true.into());
+                } else {
+                    left.remove(name);
+                }
+                of_cell.push(Operation::SetMetadata {
                     cell: Some(cell.clone()),
                     path: vec!["jupyter".into(), name.into()],
                     value: hidden.then(|| RawJson::from_value(&true.into())),
                 });
             }
+            if folded && left.is_empty() {
+                let path = vec!["jupyter".into()];
+                of_cell = vec![Operation::SetMetadata { cell: Some(cell), path, value: None }];
+            }
+            operations.append(&mut of_cell);
         }
         self.perform(Operation::Batch(operations))
     }

@@ -45,6 +45,12 @@ pub(crate) fn folding(cell: &Cell) -> (bool, bool) {
     (on(&jupyter["source_hidden"]), on(&jupyter["outputs_hidden"]) || on(&metadata["collapsed"]))
 }
 
+/// What Jupyter's own part of a cell's metadata holds.
+pub(crate) fn jupyter(cell: &Cell) -> serde_json::Map<String, serde_json::Value> {
+    let metadata: serde_json::Value = cell.metadata().parse().unwrap_or_default();
+    metadata.get("jupyter").and_then(serde_json::Value::as_object).cloned().unwrap_or_default()
+}
+
 /// The name of an output that came with the file.
 pub(crate) fn file_output_id(cell: &Cell, index: usize) -> OutputId {
     OutputId(format!("{}.{}.{index}", cell.key(), cell.output_generation()))
