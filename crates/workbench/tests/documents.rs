@@ -308,3 +308,28 @@ async fn a_cell_that_was_folded_and_unfolded_is_the_bytes_that_it_was() {
     }
     workbench.shut_down().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_that_do_not_fit_the_file_any_more_are_counted_and_the_notice_says_where_they_are() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["1"]);
+    let workbench = home.open().await;
+    let mut page = Page::open(&workbench, &path).await;
+    let settings = sandbook_protocol::Settings { autosave: false, ..sandbook_protocol::Settings::default() };
+    page.ask(Command::ChangeSettings { settings }).await.unwrap();
+    for _ in 0..2 {
+        page.ask(typed(&page, 0, 0, "x")).await.unwrap();
+        page.settle().await;
+    }
+    let killed = home.as_a_kill_would_leave_it();
+    home.notebook("a.ipynb", &["theirs"]);
+    let restored = Page::open(&killed.open().await, &path).await;
+    assert_eq!(restored.cell(0).source, "theirs");
+    let notice = &restored.view().status.notices[0];
+    let kept = killed.files().into_iter().find(|file| file.extension().is_some_and(|kind| kind == "jsonl"));
+    let kept = kept.expect("the file of changes");
+    assert!(notice.starts_with("2 changes were not saved"), "{notice}");
+    assert!(notice.contains(kept.file_name().unwrap().to_str().unwrap()), "{notice}");
+    assert_eq!(std::fs::read_to_string(kept).unwrap().lines().count(), 2);
+    workbench.shut_down().await;
+}

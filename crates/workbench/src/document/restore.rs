@@ -155,9 +155,13 @@ fn set_aside(
             operations.iter().flat_map(|operation| [operation.as_slice(), b"\n"]).collect();
         sandbook_store::folders::create_private_folder(&folder).map_err(|error| store_error(&error))?;
         sandbook_store::files::write_atomically(&path, lines).map_err(|error| store_error(&error))?;
+        let changes = match operations.len() {
+            1 => "1 change was".to_owned(),
+            count => format!("{count} changes were"),
+        };
         state.notices.push(format!(
-            "There were unsaved changes, but another program changed the file since. They were not applied; they are \
-             kept in {}.",
+            "{changes} not saved when Sandbook ended, and another program changed the file since. The file is shown as \
+             it is now; what is not in it is kept in {}, a change a line.",
             path.display()
         ));
     }
