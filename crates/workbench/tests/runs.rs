@@ -93,6 +93,17 @@ async fn a_failure_holds_the_rest_and_continue_runs_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn cells_that_a_failure_held_are_let_go_when_another_cell_is_run() {
+    let mut bench = Bench::with(&["1/0", "print('after')", "1"]).await;
+    bench.ask_run(CellSelection::All).await;
+    bench.page.until(|view| view.cells[1].run.state == RunState::Held).await;
+    let cells = vec![bench.page.key(2)];
+    bench.ask_run(CellSelection::Cells { cells }).await;
+    bench.page.until(|view| view.cells[2].run.state == RunState::Done).await;
+    bench.page.until(|view| view.cells[1].run.state == RunState::New).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_image_is_fetched_by_its_name_and_not_sent_in_the_patch() {
     let code = "import matplotlib\nmatplotlib.use('module://matplotlib_inline.backend_inline')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()";
     let mut bench = Bench::with(&[code]).await;

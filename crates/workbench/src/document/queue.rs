@@ -30,9 +30,9 @@ pub(crate) struct RunQueue {
 
 impl RunQueue {
     /// Puts cells at the end. One that waits already takes the newer source and keeps its place. Cells that a failure
-    /// held are dropped: the person chose anew.
-    pub(crate) fn push(&mut self, entries: impl IntoIterator<Item = Entry>) {
-        self.held.clear();
+    /// held are dropped: the person chose anew. Answers which cells these were.
+    pub(crate) fn push(&mut self, entries: impl IntoIterator<Item = Entry>) -> Vec<CellKey> {
+        let dropped = std::mem::take(&mut self.held);
         self.held_by = None;
         for entry in entries {
             match self.waiting.iter_mut().find(|waiting| waiting.cell == entry.cell) {
@@ -40,6 +40,7 @@ impl RunQueue {
                 None => self.waiting.push_back(entry),
             }
         }
+        dropped.into_iter().map(|entry| entry.cell).collect()
     }
 
     /// The next cell to run, if none runs. It counts as running from now on.

@@ -33,8 +33,11 @@ impl Document {
         {
             let mut state = self.state();
             let entries = state.entries(selection)?;
-            state.queue.push(entries);
+            let no_more_held = state.queue.push(entries);
             state.queue_changed();
+            for cell in &no_more_held {
+                state.show_run(&inner(cell));
+            }
         }
         self.run_next();
         self.state().record_waiting();
