@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tauri::Manager;
 
 use crate::conversation::Conversation;
 use crate::opening::Opening;
@@ -56,7 +57,11 @@ fn main() -> ExitCode {
             window::open_external,
             outputs::read_resource,
         ])
-        .setup(|app| Ok(window::open(app.handle())?));
+        .setup(|app| {
+            let handle = app.handle().clone();
+            tauri::async_runtime::spawn(async move { handle.state::<OwnerLink>().meet().await });
+            Ok(window::open(app.handle())?)
+        });
     match window.run(tauri::generate_context!()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

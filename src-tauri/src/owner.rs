@@ -14,6 +14,14 @@ pub(crate) struct OwnerLink {
 }
 
 impl OwnerLink {
+    /// Looks for the owner, or starts it, while the web view is still starting: the page then waits for one of the two.
+    /// What is wrong is said when the page asks.
+    pub(crate) async fn meet(&self) {
+        if let Ok(place) = place() {
+            let _ = self.renewed(&place).await;
+        }
+    }
+
     /// A new connection on which nothing was said yet. Starts the owner where none runs.
     pub(crate) async fn wire(&self) -> Result<Wire, ProtocolError> {
         let place = place()?;

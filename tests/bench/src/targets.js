@@ -35,8 +35,9 @@ const OPENED = [
 export const TARGETS = [
   ratio("`1+1` over WebSocket", of("websocket", "sandbook", "1+1"), of("websocket", "raw", "1+1"), 1.15),
   ratio("`1+1` over ZeroMQ", of("zeromq", "sandbook", "1+1"), of("zeromq", "raw", "1+1"), 1.1),
-  ...both("Shift+Enter", "run_cell", ["result in the page", "result painted"], "jupyterlab", 0.25, "p50"),
-  ...both("Shift+Enter", "run_cell", ["result in the page", "result painted"], "bare", 1.2, "p50"),
+  // What is in the page is compared with JupyterLab; what is painted, with what the browser itself takes for two frames.
+  ...both("Shift+Enter", "run_cell", ["result in the page"], "jupyterlab", 0.25, "p50"),
+  ...both("Shift+Enter", "run_cell", ["result painted"], "bare", 1.2, "p50"),
   ratio("start a kernel here", of("kernel", "sandbook", "start"), of("kernel", "raw", "start"), 1.1),
   ratio("stop a kernel here", of("kernel", "sandbook", "stop"), of("kernel", "raw", "stop"), 1.2),
 
@@ -86,8 +87,8 @@ export const TARGETS = [
     of("scroll", "sandbook", "height known at the start", "least"),
     { atLeast: 90 },
   ),
-  ...both("key amid 1,000 cells, p95", "middle", ["key in the page", "key painted"], "jupyterlab", 0.5, "p95"),
-  ...both("key amid 1,000 cells, p95", "middle", ["key in the page", "key painted"], "bare", 1.2, "p95"),
+  ...both("key amid 1,000 cells, p95", "middle", ["key in the page"], "jupyterlab", 0.5, "p95"),
+  ...both("key amid 1,000 cells, p95", "middle", ["key painted"], "bare", 1.2, "p95"),
   ratio(
     "insert a cell amid 1,000: painted",
     of("middle", "sandbook", "inserted cell painted"),

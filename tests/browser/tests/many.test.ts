@@ -33,3 +33,21 @@ test("400 pictures all have their place, and the one that is scrolled to is draw
     await expect(picture).toBeInViewport({ ratio: 1 });
   }
 });
+
+test("who jumps from frame to frame arrives at each, although those that are passed still grow", async ({ open }) => {
+  const frames =
+    "from IPython.display import display, HTML\n" +
+    "for i in range(150): display(HTML(f'<div style=\"height:{60 + i % 9 * 40}px\">frame {i}</div>'))";
+  const { page } = await open([frames]);
+  const cell = page.locator("article.cell").first();
+  await cell.locator(".cell__gutter").click();
+  await page.keyboard.press("Control+Enter");
+  await expect(cell).toHaveClass(/is-done/);
+  const outputs = cell.locator(".out");
+  await expect(outputs).toHaveCount(150);
+
+  for (let index = 0; index < 150; index += 7) {
+    await outputs.nth(index).evaluate((node) => node.scrollIntoView({ block: "center" }));
+    await expect(outputs.nth(index).locator("iframe"), `frame ${index}`).toBeInViewport();
+  }
+});

@@ -31,6 +31,8 @@ export class Rows {
   readonly #sizes: ResizeObserver;
   readonly #following: () => boolean;
   #anchor: { readonly node: HTMLElement; readonly top: number } | null = null;
+  /** Where the view stood when the anchor was taken. */
+  #at = 0;
   #tail = false;
   #frame = 0;
   #complete = false;
@@ -127,19 +129,25 @@ export class Rows {
     // After a jump there is nothing to be hit until the browser has drawn the place.
     if (!this.#anchor && this.#rows.size > 0 && retries > 0) requestAnimationFrame(() => this.remember(retries - 1));
     const { scrollTop, clientHeight, scrollHeight } = this.#scroller;
+    this.#at = scrollTop;
     this.#tail = scrollHeight - scrollTop - clientHeight < TAIL;
   }
 
   /** Something above grew or shrank: the scroll position follows, so that what is read does not move. */
   #hold(): void {
-    if (this.#tail && this.#following()) {
-      this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    // Somebody has scrolled and the event is still to come: what was the anchor before is none any more.
+    if (this.#scroller.scrollTop !== this.#at) {
+      this.remember();
       return;
     }
-    if (!this.#anchor?.node.isConnected || this.#scroller.scrollTop <= 0) return;
-    const top = this.#anchor.node.getBoundingClientRect().top - this.#scroller.getBoundingClientRect().top;
-    const moved = top - this.#anchor.top;
-    if (Math.abs(moved) >= 1) this.#scroller.scrollTop += moved;
+    if (this.#tail && this.#following()) {
+      this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    } else if (this.#anchor?.node.isConnected && this.#scroller.scrollTop > 0) {
+      const top = this.#anchor.node.getBoundingClientRect().top - this.#scroller.getBoundingClientRect().top;
+      const moved = top - this.#anchor.top;
+      if (Math.abs(moved) >= 1) this.#scroller.scrollTop += moved;
+    }
+    this.#at = this.#scroller.scrollTop;
   }
 
   /** Brings a row into view, with as little movement as does it. */
