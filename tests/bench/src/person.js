@@ -128,15 +128,17 @@ export async function runToEnd(page, index, seconds) {
 
 /** Saves and waits until nothing is unsaved. Answers ms from the key. */
 export async function save(page, seconds = 60) {
-  const saved = page.evaluate(async (timeout) => {
-    let pressed = 0;
-    const key = (event) => {
-      if (event.ctrlKey && event.key === "s") pressed = event.timeStamp;
+  // Keys overtake what a driver asks of a busy page, so the ear is there before the key.
+  await page.evaluate(() => {
+    window.__saveKey = 0;
+    const heard = (event) => {
+      if (event.ctrlKey && event.key === "s") window.__saveKey = event.timeStamp;
     };
-    window.addEventListener("keydown", key, { capture: true, once: false });
-    const at = await window.__probe.when(() => pressed > 0 && !window.__app.unsaved(), timeout);
-    window.removeEventListener("keydown", key, { capture: true });
-    return at - pressed;
+    window.addEventListener("keydown", heard, { capture: true });
+  });
+  const saved = page.evaluate(async (timeout) => {
+    const at = await window.__probe.when(() => window.__saveKey > 0 && !window.__app.unsaved(), timeout);
+    return at - window.__saveKey;
   }, seconds * 1000);
   saved.catch(() => undefined);
   await sleep(50);
