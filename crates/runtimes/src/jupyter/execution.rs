@@ -166,6 +166,7 @@ impl Run {
             Link::Connected => {
                 if let Some((since, silent)) = away.since.take() {
                     away.last_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    away.is_believed = !silent;
                     self.tell(late, EventKind::Gap { away_ms: away.last_ms, replayed: !silent });
                 }
             }
@@ -180,7 +181,11 @@ impl Run {
                 *silent = true;
                 self.note_gap(&Link::Connected, away, late);
             }
-            None => self.tell(late, EventKind::Gap { away_ms: away.last_ms, replayed: false }),
+            None if away.is_believed => {
+                away.is_believed = false;
+                self.tell(late, EventKind::Gap { away_ms: away.last_ms, replayed: false });
+            }
+            None => {}
         }
     }
 
@@ -223,6 +228,8 @@ struct Away {
     since: Option<(Instant, bool)>,
     /// How long the last one was.
     last_ms: u64,
+    /// Whether it was said that all of the last one was replayed.
+    is_believed: bool,
 }
 
 async fn sleep_until(deadline: Option<Instant>) {
