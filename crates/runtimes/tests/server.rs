@@ -136,10 +136,11 @@ async fn timeout_interrupt_and_restart_work_through_a_server() {
     is_busy(&sandbox).await;
     sandbox.restart().await.unwrap();
     let outcome = finish(execution, OutcomeBuilder::default()).await;
-    assert!(
-        matches!(&outcome.infrastructure, Some(SandboxError::Died { cause }) if cause.contains("restarted")),
-        "{outcome:?}"
-    );
+    // The server interrupts a kernel before it restarts it; a quick one still says so.
+    let restarted =
+        matches!(&outcome.infrastructure, Some(SandboxError::Died { cause }) if cause.contains("restarted"));
+    let interrupted = outcome.code_error.as_ref().is_some_and(|error| error.name == "KeyboardInterrupt");
+    assert!((restarted || interrupted) && !outcome.success(), "{outcome:?}");
     assert_eq!(run(&sandbox, "2").await.text().as_deref(), Some("2"));
 }
 
