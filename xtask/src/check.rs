@@ -11,6 +11,20 @@ use crate::report::{Counts, Report};
 use crate::repository::Repository;
 use crate::{node, packages, process};
 
+/// What is built with less than everything: the step, the package, its features.
+const BUILDS: [(&str, &str, &str); 10] = [
+    ("colab alone", "sandbook-runtimes", "colab"),
+    ("datalayer alone", "sandbook-runtimes", "datalayer"),
+    ("docker alone", "sandbook-runtimes", "docker"),
+    ("eval alone", "sandbook-runtimes", "eval"),
+    ("jupyter alone", "sandbook-runtimes", "jupyter"),
+    ("kaggle alone", "sandbook-runtimes", "kaggle"),
+    ("modal alone", "sandbook-runtimes", "modal"),
+    ("monty alone", "sandbook-runtimes", "monty"),
+    ("a program without what can be left out", "sandbook-cli", ""),
+    ("a program with one of it", "sandbook-cli", "eval"),
+];
+
 /// The two halves of the check.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Half {
@@ -37,6 +51,7 @@ pub(crate) fn run(repository: &Repository, only: Option<Half>) -> Result<bool> {
     let mut report = Report::default();
     if only != Some(Half::Typing) {
         style(repository, &mut report);
+        features(repository, &mut report);
         report.step("style", "eslint", || passes(&mut node::npm(&repository.page(), &["run", "lint"])));
     }
     if only != Some(Half::Style) {
@@ -55,6 +70,17 @@ pub(crate) fn style(repository: &Repository, report: &mut Report) {
         report.step("style", "clippy", || passes(cargo(repository).args(lint)));
     } else {
         report.unreachable("style", "clippy", "the window's crate embeds the page");
+    }
+}
+
+/// That each runtime builds without the others, and the programs with none that can be left out and with one of them.
+fn features(repository: &Repository, report: &mut Report) {
+    for (step, package, features) in BUILDS {
+        let words =
+            ["clippy", "--quiet", "--package", package, "--no-default-features", "--features", features];
+        let mut lint = cargo(repository);
+        lint.args(words).args(["--", "-D", "warnings"]);
+        report.step("features", step, || passes(&mut lint));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The Debian package: both programs, the desktop entry, the notebook's file type and the icons.
+//! The Debian package: both programs, the worker of Monty, the desktop entry, the notebook's file type and the icons.
 //!
 //! It is laid out by hand and built by Debian's own tools, so the libraries it depends on are read from the programs
 //! instead of being guessed.
@@ -6,21 +6,29 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::process::Group;
 use crate::repository::Repository;
-use crate::{launch, node, packages, process};
+use crate::session::Session;
+use crate::{launch, node, packages, process, python};
+
+/// How long the window may take until its page asks for a notebook.
+const WINDOW_START: Duration = Duration::from_mins(1);
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const PROGRAMS: [&str; 2] = ["sandbook", "sandbook-window"];
+/// Where the worker is: not among the commands, because a person has no use for it.
+const WORKER: &str = "usr/lib/sandbook/monty";
 
 /// Builds the package, and proves it on this machine where that is asked for.
 pub(crate) fn run(repository: &Repository, verify: bool) -> Result<bool> {
     node::require_node()?;
-    packages::install(&packages::missing(packages::TO_BUILD))?;
-    packages::install(&packages::missing(&["dpkg-dev"]))?;
+    let wanted = [packages::TO_BUILD, packages::TO_SHIP, &["dpkg-dev"]].concat();
+    packages::install(&packages::missing(&wanted))?;
     node::install(&repository.page())?;
     launch::build(repository)?;
     let package = build(repository)?;
@@ -37,6 +45,7 @@ fn build(repository: &Repository) -> Result<PathBuf> {
     for program in PROGRAMS {
         install(&repository.release_program(program), &tree.join("usr/bin").join(program), 0o755)?;
     }
+    install(&repository.release_program(python::WORKER), &tree.join(WORKER), 0o755)?;
     let parts = repository.root().join("src-tauri");
     install(
         &parts.join("linux/sandbook.desktop"),
@@ -67,7 +76,7 @@ fn dependencies(folder: &Path, tree: &Path) -> Result<String> {
     write(&folder.join("debian/control"), "Source: sandbook\n\nPackage: sandbook\nArchitecture: any\n")?;
     let mut command = Command::new("dpkg-shlibdeps");
     command.current_dir(folder).arg("-O");
-    command.args(PROGRAMS.map(|program| tree.join("usr/bin").join(program)));
+    command.args(PROGRAMS.map(|program| tree.join("usr/bin").join(program))).arg(tree.join(WORKER));
     let printed = process::printed(&mut command).context("dpkg-shlibdeps could not read the programs")?;
     let found = printed.strip_prefix("shlibs:Depends=").context("dpkg-shlibdeps named no libraries")?;
     Ok(found.to_owned())
@@ -90,10 +99,15 @@ fn control(dependencies: &str, architecture: &str) -> String {
 
 const COPYRIGHT: &str = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
     Upstream-Name: sandbook\n\nFiles: *\nCopyright: The Sandbook developers\nLicense: MIT or Apache-2.0\n \
-    The texts are in LICENSE-MIT and LICENSE-APACHE beside this file.\n";
+    The texts are in LICENSE-MIT and LICENSE-APACHE beside this file.\n\n\
+    Files: usr/lib/sandbook/monty\nCopyright: Pydantic Services Inc.\nLicense: MIT\n \
+    The program of pydantic-monty-runtime, from https://github.com/pydantic/monty. The text is in LICENSE-MIT.\n";
 
-/// Installs the package, starts the installed command line, and takes everything away again.
+/// Installs the package, runs code with the installed command line, opens the installed window on a display of its own,
+/// and takes everything away again.
 fn prove(package: &Path) -> Result<bool> {
+    packages::install(&packages::missing(packages::TO_TEST))?;
+    packages::install(&packages::missing(packages::TO_TEST_THE_WINDOW))?;
     if process::printed(Command::new("dpkg-query").args(["-W", "sandbook"])).is_some() {
         bail!("a sandbook package is installed here already, and it would be replaced. Remove it first");
     }
@@ -104,8 +118,44 @@ fn prove(package: &Path) -> Result<bool> {
         println!("{} --version: {}", program.display(), version.as_deref().unwrap_or("failed"));
         version.is_some_and(|version| version.contains(VERSION))
     });
+    let works = started && works()?;
     packages::remove("sandbook")?;
-    Ok(started)
+    Ok(works)
+}
+
+/// Whether the installed programs do what they are for.
+fn works() -> Result<bool> {
+    let session = Session::start()?.with_display()?;
+    let mut exec = Command::new("/usr/bin/sandbook");
+    session.enter(exec.args(["exec", "--runtime", "eval", "print(6 * 7)"]));
+    let answer = process::printed(&mut exec);
+    println!("sandbook exec: {}", answer.as_deref().unwrap_or("failed"));
+    // without a path there is no worker but the packaged one
+    let mut exec = Command::new("/usr/bin/sandbook");
+    session.enter(exec.args(["exec", "--runtime", "monty", "6 * 7"]).env("PATH", ""));
+    let by_worker = process::printed(&mut exec);
+    println!("sandbook exec --runtime monty: {}", by_worker.as_deref().unwrap_or("failed"));
+
+    let folder = tempfile::tempdir().context("cannot make a folder for a notebook")?;
+    let notebook = folder.path().join("opened.ipynb");
+    write(&notebook, r#"{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#)?;
+    let mut window = Command::new("/usr/bin/sandbook-window");
+    session.enter(window.arg(&notebook).stdin(Stdio::null()));
+    let _window = Group::start(&mut window)?;
+    // The notebook is among the recent ones once the page has come so far that it asks for it.
+    let name = notebook.to_str().context("the notebook's path is not text")?;
+    let deadline = Instant::now() + WINDOW_START;
+    let mut is_open = false;
+    while !is_open && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(200));
+        is_open = session.remembers(name);
+    }
+    println!("sandbook-window: {}", if is_open { "open" } else { "did not open" });
+    let mut quit = Command::new("/usr/bin/sandbook");
+    session.enter(quit.args(["quit", "--force"]));
+    process::printed(&mut quit);
+    let answered = [answer, by_worker].iter().all(|answer| answer.as_deref() == Some("42"));
+    Ok(answered && is_open)
 }
 
 fn install(from: &Path, to: &Path, mode: u32) -> Result<()> {

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::check::{build_page, cargo, keeps_generated_types, passes, style};
+use crate::engine::Containers;
 use crate::report::{Counts, Report};
 use crate::repository::Repository;
 use crate::session::Session;
@@ -43,7 +44,15 @@ const FUZZ_CASES: &str = "5000";
 pub(crate) fn run(repository: &Repository, long: bool, only: &[Part]) -> bool {
     let parts: Vec<Part> = ALL.into_iter().filter(|part| only.is_empty() || only.contains(part)).collect();
     let mut report = Report::default();
-    let mut gate = Gate { repository, long, seed: seed(), python: None };
+    let mut gate = Gate {
+        repository,
+        long,
+        seed: seed(),
+        python: None,
+        datalayer: None,
+        opensandbox: None,
+        containers: None,
+    };
     if long {
         println!("properties are tried with the seed {}; PROPTEST_RNG_SEED repeats it", gate.seed);
     }
@@ -61,6 +70,12 @@ struct Gate<'a> {
     /// Where the random cases of a long run begin.
     seed: String,
     python: Option<PathBuf>,
+    /// The Python that has the official clients of Datalayer.
+    datalayer: Option<PathBuf>,
+    /// The Python that has the server and the client of OpenSandbox.
+    opensandbox: Option<PathBuf>,
+    /// Where the tests' containers run.
+    containers: Option<Containers>,
 }
 
 /// The seed that was asked for, else another one each time.
@@ -78,6 +93,7 @@ impl Gate<'_> {
         }
         if parts.iter().any(|part| part.needs_kernels()) {
             wanted.extend(packages::TO_TEST);
+            wanted.extend(packages::TO_TEST_CONTAINERS);
         }
         if parts.contains(&Part::Browser) {
             wanted.extend(packages::TO_TEST_IN_A_BROWSER);
@@ -93,12 +109,14 @@ impl Gate<'_> {
         }
         if parts.iter().any(|part| part.needs_kernels()) {
             self.python = Some(python::environment(self.repository)?);
+            self.datalayer = Some(python::datalayer(self.repository)?);
+            self.opensandbox = Some(python::opensandbox(self.repository)?);
             install_nextest(self.repository)?;
         }
         Ok(())
     }
 
-    fn steps(&self, parts: &[Part], report: &mut Report) {
+    fn steps(&mut self, parts: &[Part], report: &mut Report) {
         if parts.contains(&Part::Style) {
             style(self.repository, report);
         }
@@ -108,6 +126,10 @@ impl Gate<'_> {
         if !parts.iter().any(|part| part.needs_kernels()) || !self.build(report) {
             return;
         }
+        report.step("build", "engine and image", || {
+            self.containers = Some(Containers::start(self.repository)?);
+            Ok(Counts::one(true))
+        });
         if parts.contains(&Part::Rust) {
             let filter = format!("not package({WINDOW_TESTS})");
             let tests = || self.nextest(&Session::start()?, if self.long { "long" } else { "rust" }, &filter);
@@ -163,7 +185,7 @@ impl Gate<'_> {
         ]);
         command.args(["--no-tests", "fail", "--filterset", filter]);
         if self.long {
-            command.args(["--run-ignored", "all"]);
+            command.args(["--run-ignored", "all", "--retries", "0"]);
         }
         self.enter(session, &mut command)?;
         // nextest keeps its reports in the workspace, wherever the build folder is.
@@ -179,6 +201,8 @@ impl Gate<'_> {
         let mut command = node::npm(&tests, &["exec", "--", "playwright", "test", "--reporter=list,junit"]);
         self.enter(session, &mut command)?;
         command.env("PLAYWRIGHT_JUNIT_OUTPUT_FILE", &file).env("SANDBOOK_TEST_CHROMIUM", browser);
+        let retries = if self.long { "0" } else { "1" };
+        command.env("SANDBOOK_TEST_RETRIES", retries).env("PLAYWRIGHT_JUNIT_INCLUDE_RETRIES", "1");
         counted(&mut command, &file)
     }
 
@@ -186,8 +210,15 @@ impl Gate<'_> {
     fn enter(&self, session: &Session, command: &mut Command) -> Result<()> {
         session.enter(command);
         command.env("SANDBOOK_TEST_PYTHON", self.python.as_ref().context("the tests have no Python")?);
+        let datalayer = self.datalayer.as_ref().context("the tests have no client of Datalayer")?;
+        command.env("SANDBOOK_TEST_DATALAYER", datalayer);
+        let opensandbox = self.opensandbox.as_ref().context("the tests have no OpenSandbox")?;
+        command.env("SANDBOOK_TEST_OPENSANDBOX", opensandbox);
         command.env("SANDBOOK_TEST_PROGRAM", self.repository.development_program("sandbook"));
         command.env("SANDBOOK_TEST_WINDOW", self.repository.development_program("sandbook-window"));
+        if let Some(containers) = &self.containers {
+            containers.enter(command);
+        }
         command.env("SANDBOOK_TEST_PICTURES", self.repository.made("reports")?);
         // An error's own text says what happened; fifty frames around it only hide it.
         command.env("RUST_LIB_BACKTRACE", "0");

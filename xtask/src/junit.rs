@@ -23,6 +23,7 @@ fn count(report: &str) -> Counts {
         counts.failed += failed;
         counts.passed += attribute(head, "tests").saturating_sub(failed + skipped);
     }
+    counts.again = report.split("<testcase ").filter(|case| case.contains("<flaky")).count();
     counts
 }
 
@@ -42,7 +43,15 @@ mod tests {
         let report = r#"<testsuites name="all" tests="9" failures="9">
             <testsuite name="a" tests="4" disabled="1" errors="1" failures="1"><testcase/></testsuite>
             <testsuite tests="3" name="b" failures="0" skipped="1" errors="0"/></testsuites>"#;
-        assert_eq!(count(report), Counts { passed: 3, failed: 2 });
+        assert_eq!(count(report), Counts { passed: 3, failed: 2, again: 0 });
+    }
+
+    #[test]
+    fn a_test_that_passed_only_when_tried_again_is_passed_and_said() {
+        let report = r#"<testsuites><testsuite name="a" tests="3" failures="0">
+            <testcase name="one"><flakyFailure message="late"/><flakyError/></testcase>
+            <testcase name="two"/><testcase name="three"><flakyFailure/></testcase></testsuite></testsuites>"#;
+        assert_eq!(count(report), Counts { passed: 3, failed: 0, again: 2 });
     }
 
     #[test]

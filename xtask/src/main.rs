@@ -8,13 +8,16 @@
 mod bench;
 mod check;
 mod deb;
+mod engine;
 mod gate;
+mod image;
 mod junit;
 mod launch;
 mod node;
 mod packages;
 mod process;
 mod python;
+mod registry;
 mod report;
 mod repository;
 mod session;
@@ -63,6 +66,8 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Start the tests' Docker engine, make their image, say how to reach both, and stay until Ctrl-C.
+    Engine,
     /// Format the Rust sources and the page's.
     Fmt,
     /// Formatting, lints and types, without running any test.
@@ -98,6 +103,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Run { notebook, yes, web } => launch::run(&repository, notebook.as_deref(), yes, web),
         Command::Test { long, only } => Ok(gate::run(&repository, long, &only)),
         Command::Bench { only, quick } => bench::run(&repository, &only, quick),
+        Command::Engine => engine::serve(&repository),
         Command::Fmt => check::format(&repository),
         Command::Check { only } => check::run(&repository, only),
         Command::Deb { verify } => deb::run(&repository, verify),

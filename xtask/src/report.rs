@@ -12,12 +12,14 @@ pub(crate) struct Counts {
     pub(crate) passed: usize,
     /// Tests that failed, or could not run.
     pub(crate) failed: usize,
+    /// Those of the passed that failed at first.
+    pub(crate) again: usize,
 }
 
 impl Counts {
     /// A step that is one check.
     pub(crate) fn one(held: bool) -> Self {
-        Self { passed: usize::from(held), failed: usize::from(!held) }
+        Self { passed: usize::from(held), failed: usize::from(!held), again: 0 }
     }
 }
 
@@ -71,14 +73,22 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "{:<9} {:<22} {:>7} {:>7} {:>8}", "part", "step", "passed", "failed", "time")?;
+        writeln!(
+            out,
+            "{:<9} {:<22} {:>7} {:>7} {:>7} {:>8}",
+            "part", "step", "passed", "again", "failed", "time"
+        )?;
         let mut sum = Counts::default();
         for row in &self.rows {
-            let Counts { passed, failed } = row.counts;
+            let Counts { passed, failed, again } = row.counts;
             let took = format!("{}:{:02}", row.took.as_secs() / 60, row.took.as_secs() % 60);
-            writeln!(out, "{:<9} {:<22} {passed:>7} {failed:>7} {took:>8}", row.part, row.step)?;
+            writeln!(out, "{:<9} {:<22} {passed:>7} {again:>7} {failed:>7} {took:>8}", row.part, row.step)?;
             sum.passed += passed;
             sum.failed += failed;
+            sum.again += again;
+        }
+        if sum.again > 0 {
+            writeln!(out, "{} of the passed failed at first and passed when tried again", sum.again)?;
         }
         write!(out, "{} passed, {} failed", sum.passed, sum.failed)
     }
@@ -91,10 +101,11 @@ mod tests {
     #[test]
     fn the_last_line_sums_over_all_steps() {
         let mut report = Report::default();
-        assert!(report.step("rust", "tests", || Ok(Counts { passed: 40, failed: 0 })));
-        assert!(!report.step("page", "tests", || Ok(Counts { passed: 2, failed: 1 })));
+        assert!(report.step("rust", "tests", || Ok(Counts { passed: 40, failed: 0, again: 1 })));
+        assert!(!report.step("page", "tests", || Ok(Counts { passed: 2, failed: 1, again: 0 })));
         let text = report.to_string();
         assert_eq!(text.lines().last(), Some("42 passed, 1 failed"));
+        assert!(text.contains("1 of the passed failed at first"));
         assert!(!report.is_clean());
     }
 

@@ -6,10 +6,14 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::process::Group;
+use crate::process::{Group, printed};
+
+/// How long the keyring may take until it is on the bus.
+const KEYRING_START: Duration = Duration::from_secs(30);
 
 /// A running private session.
 pub(crate) struct Session {
@@ -49,6 +53,11 @@ impl Session {
         Ok(self)
     }
 
+    /// Whether some program has written this into the state that it keeps in the session.
+    pub(crate) fn remembers(&self, text: &str) -> bool {
+        holds(&self.folder.path().join("state"), text.as_bytes())
+    }
+
     /// Lets a command run inside the session.
     pub(crate) fn enter(&self, command: &mut Command) {
         enter_folder(self.folder.path(), command);
@@ -60,6 +69,15 @@ impl Session {
             None => command.env_remove("DISPLAY"),
         };
     }
+}
+
+fn holds(place: &Path, wanted: &[u8]) -> bool {
+    std::fs::read_dir(place).into_iter().flatten().flatten().any(|entry| {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            return holds(&entry.path(), wanted);
+        }
+        std::fs::read(entry.path()).is_ok_and(|held| held.windows(wanted.len()).any(|part| part == wanted))
+    })
 }
 
 fn enter_folder(folder: &Path, command: &mut Command) {
@@ -76,13 +94,26 @@ fn enter_folder(folder: &Path, command: &mut Command) {
 }
 
 fn start_bus(folder: &Path) -> Result<(Group, String)> {
+    let file = folder.join("bus.conf");
+    std::fs::write(&file, bus_configuration(folder))
+        .context("cannot write the message bus's configuration")?;
     let mut command = Command::new("dbus-daemon");
-    command.args(["--session", "--nofork", "--nopidfile", "--print-address=1"]);
+    command.arg("--config-file").arg(&file).args(["--nofork", "--nopidfile", "--print-address=1"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     enter_folder(folder, &mut command);
     let mut bus = Group::start(&mut command)?;
     let address = first_line(&mut bus).context("the message bus did not say where it listens")?;
     Ok((bus, address))
+}
+
+/// A session bus that starts no service by itself: whoever asks for the keyring before it is on the bus would get a
+/// second, locked one, and the first could never take its name.
+fn bus_configuration(folder: &Path) -> String {
+    format!(
+        "<busconfig>\n<type>session</type>\n<listen>unix:dir={}</listen>\n<auth>EXTERNAL</auth>\n\
+         <policy context=\"default\">\n<allow send_destination=\"*\" eavesdrop=\"true\"/>\n<allow eavesdrop=\"true\"/>\n<allow own=\"*\"/>\n</policy>\n</busconfig>\n",
+        folder.join("run").display()
+    )
 }
 
 fn start_keyring(folder: &Path, address: &str) -> Result<Group> {
@@ -94,7 +125,24 @@ fn start_keyring(folder: &Path, address: &str) -> Result<Group> {
     let mut keyring = Group::start(&mut command)?;
     // The keyring is new and thrown away, so its password protects nothing.
     keyring.input()?.write_all(b"throwaway").context("cannot unlock the tests' keyring")?;
+    wait_for_keyring(address)?;
     Ok(keyring)
+}
+
+/// Waits until the keyring is on the bus, so that nobody who enters the session can come before it.
+fn wait_for_keyring(address: &str) -> Result<()> {
+    let deadline = Instant::now() + KEYRING_START;
+    loop {
+        let mut ask = Command::new("dbus-send");
+        ask.args(["--session", "--print-reply", "--dest=org.freedesktop.DBus", "/org/freedesktop/DBus"]);
+        ask.args(["org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets"]);
+        ask.env("DBUS_SESSION_BUS_ADDRESS", address);
+        if printed(&mut ask).is_some_and(|answer| answer.contains("boolean true")) {
+            return Ok(());
+        }
+        anyhow::ensure!(Instant::now() < deadline, "the tests' keyring did not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn first_line(group: &mut Group) -> Result<String> {
@@ -114,22 +162,24 @@ fn make_private(folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
-    use crate::process::printed;
 
     #[test]
-    fn the_sessions_keyring_is_there_and_unlocked() {
+    fn the_sessions_keyring_is_there_and_unlocked_from_the_first_moment() {
         let session = Session::start().expect("a session");
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let mut answer = None;
-        while answer.is_none() && Instant::now() < deadline {
-            answer = is_locked(&session);
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let answer = answer.expect("the keyring answers");
+        let answer = is_locked(&session).expect("the keyring answers");
         assert!(answer.contains("boolean false"), "{answer}");
+    }
+
+    #[test]
+    fn the_sessions_bus_starts_no_service_of_the_machine() {
+        let session = Session::start().expect("a session");
+        let mut ask = Command::new("dbus-send");
+        ask.args(["--session", "--print-reply", "--dest=org.freedesktop.DBus", "/org/freedesktop/DBus"]);
+        ask.arg("org.freedesktop.DBus.ListActivatableNames");
+        session.enter(&mut ask);
+        let answer = printed(&mut ask).expect("the bus answers");
+        assert!(!answer.contains("org.freedesktop.secrets"), "{answer}");
     }
 
     fn is_locked(session: &Session) -> Option<String> {
