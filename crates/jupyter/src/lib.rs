@@ -4,10 +4,12 @@
 //! they are: what the specification forbids but the field does is read, what is unknown is kept.
 //!
 //! - [`Message`] is one message either way; [`Message::content`] gives a typed view that never fails.
-//! - [`Transport`] is a way to a kernel: [`ZeroMq`] for one started here, [`WebSocket`] through a server.
+//! - [`Transport`] is a way to a kernel: [`ZeroMq`] for one started here, [`WebSocket`] through a server, [`bridge`]
+//!   through the standard streams of a command.
 //! - [`KernelClient`] runs code on any transport and tells each execution's messages apart.
 //! - [`kernelspec`] finds installed kernels, [`ConnectionInfo`] writes the file that a kernel is started with.
 
+pub mod bridge;
 mod client;
 pub mod connection;
 pub mod content;
@@ -22,6 +24,7 @@ mod transport;
 mod websocket;
 mod zeromq;
 
+pub use bridge::Bridge;
 pub use client::{
     Activity, Execution, ExecutionEnd, ExecutionEvent, KernelClient, Origin, SessionEvent, SessionLog,
 };
@@ -31,5 +34,5 @@ pub use error::{Error, Result};
 pub use message::{Channel, Header, Message, SessionId};
 pub use raw::RawJson;
 pub use transport::{Deliver, End, Incoming, Link, Transport};
-pub use websocket::{Credential, Target, WebSocket};
+pub use websocket::{Credential, Renewal, Target, WebSocket};
 pub use zeromq::ZeroMq;

@@ -42,6 +42,12 @@ pub enum Link {
         /// What happened.
         reason: String,
     },
+    /// Lost, and the server does not take the credential any more: opened again as soon as there is another one. Only
+    /// for connections that can get one. Nothing queued is lost.
+    Refused {
+        /// The HTTP status.
+        status: u16,
+    },
     /// Over for good.
     Ended(End),
 }

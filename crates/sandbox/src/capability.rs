@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Capability {
     /// Run code.
     Execute,
+    /// All of its language, with the packages that are installed.
+    Language,
     /// Images, tables, HTML.
     RichOutput,
     /// Answer `input()`.
@@ -23,6 +25,8 @@ pub enum Capability {
     Replay,
     /// Live on after the notebook is closed.
     Survive,
+    /// Stand still for a while, and go on.
+    Pause,
     /// How far the code is kept away from the rest of the machine.
     Isolation,
     /// Browse files.

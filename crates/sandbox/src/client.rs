@@ -28,6 +28,11 @@ impl Client {
         self
     }
 
+    /// The time limit of each run; none lets it go on as long as it wants.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
     /// The sandbox behind it.
     pub fn sandbox(&self) -> &Arc<dyn Sandbox> {
         &self.sandbox

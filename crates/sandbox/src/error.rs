@@ -31,6 +31,16 @@ pub enum SandboxError {
         /// Where it was looked for.
         detail: String,
     },
+    /// Something that a runtime needs is not ready, and a person can change that.
+    #[error("{what} cannot be used: {reason}")]
+    NotReady {
+        /// What.
+        what: String,
+        /// Why not.
+        reason: String,
+        /// What to do about it.
+        next: String,
+    },
     /// A program or kernel did not start.
     #[error("{what} did not start: {detail}")]
     StartFailed {
@@ -121,6 +131,14 @@ pub enum SandboxError {
         /// The limit.
         limit: Duration,
     },
+    /// Something was started in vain and could not be ended again. It is on record, and a new start looks for it.
+    #[error("{what} may still run and cost something: {detail}")]
+    LeftRunning {
+        /// What, with the name that its provider shows.
+        what: String,
+        /// What went wrong, and why it could not be ended.
+        detail: String,
+    },
     /// It was cancelled.
     #[error("cancelled")]
     Cancelled,
@@ -136,6 +154,7 @@ impl SandboxError {
             Self::Unsupported { .. } => "unsupported",
             Self::Setting { .. } => "bad_setting",
             Self::NotInstalled { .. } => "no_kernel_found",
+            Self::NotReady { .. } => "not_ready",
             Self::StartFailed { .. } => "kernel_start_failed",
             Self::FolderMissing { .. } => "folder_missing",
             Self::Unreachable { .. } => "unreachable",
@@ -148,17 +167,21 @@ impl SandboxError {
             Self::Died { .. } => "kernel_died",
             Self::Disconnected { .. } => "disconnected",
             Self::TimedOut { .. } => "timed_out",
+            Self::LeftRunning { .. } => "left_running",
             Self::Cancelled => "cancelled",
             Self::Failed(_) => "failed",
         }
     }
 
     /// What to do next.
-    pub const fn hint(&self) -> &'static str {
+    pub const fn hint(&self) -> &str {
         match self {
             Self::Unsupported { .. } => "Choose another runtime for this.",
             Self::Setting { .. } => "Change the setting or leave it out.",
-            Self::NotInstalled { .. } => "Install it, or let Sandbook make a private Python environment.",
+            Self::NotInstalled { .. } => {
+                "Install it or choose another. For Python, Sandbook can make a private environment."
+            }
+            Self::NotReady { next, .. } => next.as_str(),
             Self::StartFailed { .. } => "The detail names the cause. Mend it and start again.",
             Self::FolderMissing { .. } => {
                 "Bring the folder back, or save the notebook in another folder. Then run again."
@@ -167,7 +190,9 @@ impl SandboxError {
             Self::Certificate { .. } => {
                 "Compare the fingerprint with the server's, then trust it for this connection."
             }
-            Self::Refused { .. } => "Copy the token again from the server's own output. Nothing was started.",
+            Self::Refused { .. } => {
+                "Copy the token or the link again from where it came. Nothing was started."
+            }
             Self::CredentialMissing { .. } => "Add the server's token to the connection.",
             Self::WrongPeer { .. } => {
                 "Check the path of the address; a login page means that a token is needed."
@@ -177,6 +202,9 @@ impl SandboxError {
             Self::Died { .. } => "Restart the kernel. Outputs stay; variables are lost.",
             Self::Disconnected { .. } => "Reconnect. Outputs that were shown stay.",
             Self::TimedOut { .. } => "Give it more time, or find out what it waits for.",
+            Self::LeftRunning { .. } => {
+                "End it on the provider's own page, or start Sandbook again once the provider can be reached."
+            }
             Self::Cancelled => "Start it again when you want it.",
             Self::Failed(_) => "The logs say more.",
         }

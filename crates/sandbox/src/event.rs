@@ -34,6 +34,8 @@ pub enum StreamName {
     Stderr,
     /// What the code asked and a person answered. No runtime sends it: whoever passes an answer on adds it.
     Stdin,
+    /// What was said of a run from outside: that its kernel died, that contact was lost. No runtime sends it either.
+    Owner,
 }
 
 /// One thing that an execution said.

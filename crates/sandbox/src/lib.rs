@@ -18,25 +18,31 @@
 
 mod capability;
 mod client;
+mod contact;
 mod error;
 mod event;
+mod lease;
 mod lines;
 mod outcome;
 mod runtime;
 mod sandbox;
 mod secret_url;
 mod settings;
+mod survey;
 
 pub use capability::{Capabilities, Capability, Support};
 pub use client::{BlockingEvents, Client, DEFAULT_TIMEOUT};
+pub use contact::{Check, Checks, Finding};
 pub use error::{SandboxError, sentence};
 pub use event::{End, Event, EventKind, Execution, ExecutionId, MimeBundle, Payload, StreamName};
+pub use lease::{Amount, Lease, Offer, Price, PriceSource, Spending};
 pub use lines::{Line, Lines};
 pub use outcome::{CodeError, Outcome, OutcomeBuilder, RichResult};
 pub use runtime::{AttachHandle, BoxFuture, CreateRequest, Listed, Progress, Readiness, Runtime};
 pub use sandbox::{
-    Completeness, CompletionMatch, CompletionReply, DeathCause, ExecuteRequest, HistoryEntry, InspectReply,
-    KernelInfo, KernelStatus, Sandbox, SandboxInfo, StopChoice, StopReport,
+    Completeness, CompletionMatch, CompletionReply, CredentialStatus, DeathCause, ExecuteRequest,
+    HistoryEntry, InspectReply, KernelInfo, KernelStatus, Sandbox, SandboxInfo, StopChoice, StopReport,
 };
 pub use secret_url::SecretUrl;
 pub use settings::SandboxSettings;
+pub use survey::{ImageFound, ImageSource, ImageState, Problem, Room, Survey};

@@ -84,6 +84,19 @@ mod tests {
             }
             prop_assert_eq!(lines.text(), pieces.concat());
             prop_assert!(lines.iter().rev().skip(1).all(|line| line.terminated));
+            let last = lines.iter().next_back().map(|line| line.terminated);
+            prop_assert_eq!(last.unwrap_or(true), pieces.concat().is_empty() || pieces.concat().ends_with('\n'));
         }
+    }
+
+    #[test]
+    fn a_line_has_the_time_of_its_first_character_and_says_whether_a_newline_ended_it() {
+        let at = |second| SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(second);
+        let mut lines = Lines::default();
+        lines.push("one\ntw", at(1));
+        lines.push("o\n", at(2));
+        lines.push("three", at(3));
+        let told: Vec<_> = lines.iter().map(|line| (line.text.as_str(), line.at, line.terminated)).collect();
+        assert_eq!(told, [("one", at(1), true), ("two", at(1), true), ("three", at(3), false)]);
     }
 }

@@ -118,7 +118,7 @@ impl OutcomeBuilder {
                 match name {
                     StreamName::Stdout => self.outcome.stdout.push(text, event.at),
                     StreamName::Stderr => self.outcome.stderr.push(text, event.at),
-                    StreamName::Stdin => {}
+                    StreamName::Stdin | StreamName::Owner => {}
                 }
             }
             EventKind::Display { data, metadata, display_id } => {

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Capabilities, Sandbox, SandboxError, SandboxSettings};
+use crate::{Capabilities, Check, Checks, Sandbox, SandboxError, SandboxSettings, Survey};
 
 /// A future behind a pointer, so that traits are object-safe.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -74,6 +74,8 @@ pub struct AttachHandle(pub serde_json::Value);
 pub struct Listed {
     /// How to join it.
     pub handle: AttachHandle,
+    /// The id of ours that it carries, where it was made here.
+    pub id: Option<String>,
     /// What it is called.
     pub title: String,
     /// Its state, in the provider's words.
@@ -96,6 +98,33 @@ pub trait Runtime: Send + Sync {
         credential: Option<&'a SecretString>,
     ) -> BoxFuture<'a, Readiness>;
 
+    /// Looks closer: everything that is wrong with the settings, and what has to be fetched before a start. Starts nothing.
+    fn survey<'a>(
+        &'a self,
+        settings: &'a SandboxSettings,
+        credential: Option<&'a SecretString>,
+    ) -> BoxFuture<'a, Survey> {
+        Box::pin(async move { Survey::of(self.readiness(settings, credential).await) })
+    }
+
+    /// Whether making a sandbox with these would join a kernel that runs already, and start nothing.
+    fn joins(&self, _settings: &SandboxSettings, _credential: Option<&SecretString>) -> bool {
+        false
+    }
+
+    /// Makes first contact with the place, step by step, and hands in each. It changes nothing there. A place without steps
+    /// of its own says whether it can be used.
+    fn contact<'a>(
+        &'a self,
+        settings: &'a SandboxSettings,
+        credential: Option<&'a SecretString>,
+        checks: Checks,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            checks.take(Check::of_readiness(self.readiness(settings, credential).await));
+        })
+    }
+
     /// What a sandbox with these settings will be able to do.
     fn capabilities(&self, settings: &SandboxSettings) -> Result<Capabilities, SandboxError>;
 
@@ -108,6 +137,17 @@ pub trait Runtime: Send + Sync {
         handle: AttachHandle,
         request: CreateRequest,
     ) -> BoxFuture<'_, Result<Arc<dyn Sandbox>, SandboxError>>;
+
+    /// Removes a sandbox that was made here and that nobody is attached to, with what runs in it.
+    fn remove<'a>(
+        &'a self,
+        _: &'a SandboxSettings,
+        _: Option<&'a SecretString>,
+        _: &'a AttachHandle,
+    ) -> BoxFuture<'a, Result<(), SandboxError>> {
+        let reason = format!("Sandboxes of the runtime {} are removed by stopping them.", self.variant());
+        Box::pin(async { Err(SandboxError::Unsupported { reason }) })
+    }
 
     /// The sandboxes that can be joined.
     fn list<'a>(

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use secrecy::SecretString;
 use tokio::sync::watch;
 
-use crate::{AttachHandle, BoxFuture, Capabilities, Execution, SandboxError};
+use crate::{AttachHandle, BoxFuture, Capabilities, Capability, Execution, Lease, SandboxError};
 
 /// What is known of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub enum DeathCause {
     ExitCode(i32),
     /// A signal ended it.
     Signal(i32),
+    /// It wanted more memory than its sandbox may have.
+    OutOfMemory,
     /// Nobody said.
     NotReported,
 }
@@ -56,6 +59,7 @@ impl std::fmt::Display for DeathCause {
         match self {
             Self::ExitCode(code) => write!(formatter, "exit code {code}"),
             Self::Signal(signal) => write!(formatter, "signal {signal}"),
+            Self::OutOfMemory => formatter.write_str("out of memory: the sandbox's limit was met"),
             Self::NotReported => formatter.write_str("not reported"),
         }
     }
@@ -79,6 +83,13 @@ pub enum KernelStatus {
         /// When the next is made.
         next_attempt: SystemTime,
     },
+    /// The connection is away, and is opened again as soon as there is a fresh credential: [`Sandbox::renew`].
+    Refused {
+        /// Since when.
+        since: SystemTime,
+    },
+    /// The sandbox stands still until [`Sandbox::resume`]. What ran goes on then.
+    Paused,
     /// The kernel is dead. It can be restarted.
     Dead(DeathCause),
     /// The server does not know the kernel any more, or reconnecting was given up.
@@ -88,6 +99,18 @@ pub enum KernelStatus {
     },
     /// It was stopped.
     Stopped,
+}
+
+/// Whether the credential with which a sandbox was reached is still good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialStatus {
+    /// It is, at the latest until this moment, where one is known.
+    Good {
+        /// The moment.
+        until: Option<SystemTime>,
+    },
+    /// The server does not take it any more.
+    Refused,
 }
 
 /// Some code to run.
@@ -211,6 +234,40 @@ pub trait Sandbox: Send + Sync {
 
     /// What its kernel is doing, from now on.
     fn status(&self) -> watch::Receiver<KernelStatus>;
+
+    /// Whether its credential is still good, from now on. The sender is gone where that never changes.
+    fn credential(&self) -> watch::Receiver<CredentialStatus> {
+        watch::Sender::new(CredentialStatus::Good { until: None }).subscribe()
+    }
+
+    /// Takes a fresh credential and goes on with it in the same kernel; what runs goes on as well.
+    fn renew(&self, _credential: SecretString) -> BoxFuture<'_, Result<(), SandboxError>> {
+        let reason = "This sandbox keeps the credential that it was made with.".into();
+        Box::pin(async { Err(SandboxError::Unsupported { reason }) })
+    }
+
+    /// Until when it lives and what that costs, where it ends by itself or costs something.
+    fn lease(&self) -> Option<Lease> {
+        None
+    }
+
+    /// Puts its end off, to so long from now.
+    fn prolong(&self, _life: Duration) -> BoxFuture<'_, Result<(), SandboxError>> {
+        let reason = "Nobody can put off when this sandbox ends.".into();
+        Box::pin(async { Err(SandboxError::Unsupported { reason }) })
+    }
+
+    /// Lets everything in it stand still.
+    fn pause(&self) -> BoxFuture<'_, Result<(), SandboxError>> {
+        let refusal = self.capabilities().refusal(Capability::Pause);
+        Box::pin(async { Err(refusal) })
+    }
+
+    /// Goes on after a pause.
+    fn resume(&self) -> BoxFuture<'_, Result<(), SandboxError>> {
+        let refusal = self.capabilities().refusal(Capability::Pause);
+        Box::pin(async { Err(refusal) })
+    }
 
     /// Runs some code. Returns as soon as the request is on its way.
     fn execute(&self, request: ExecuteRequest) -> BoxFuture<'_, Result<Execution, SandboxError>>;

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxSettings {
+    /// The id under which it is on record here. What a provider lets us name or label carries it.
+    pub id: Option<String>,
     /// What it is called.
     pub name: Option<String>,
-    /// Where the code runs: a folder in the sandbox.
+    /// Where the code runs: for runtimes on this computer a folder of it, for others a folder in the sandbox.
     pub working_directory: Option<PathBuf>,
     /// Environment variables of the kernel. Never credentials.
     pub environment: BTreeMap<String, String>,

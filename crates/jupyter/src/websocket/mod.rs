@@ -2,7 +2,8 @@
 //!
 //! Lost connections are opened again without end, with the same session, so that the server replays what was missed;
 //! what an earlier connection delivered is dropped. Only the server's own word ends it: 404 means the kernel is gone,
-//! 401 or 403 that the token is no longer accepted. A server that merely answers slowly stays `Reconnecting`.
+//! 401 or 403 that the token is no longer accepted. A server that merely answers slowly stays `Reconnecting`. Where a
+//! token lives shorter than its kernel, [`WebSocket::renewal`] gives a connection that waits for the next one instead.
 //!
 //! A server's small frames wait for the acknowledgement of the one before (Nagle), which the system delays by 40 ms.
 //! An unsolicited Pong after what arrived carries that acknowledgement at once and costs two bytes.
@@ -20,7 +21,7 @@ use std::{
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, future::BoxFuture};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_tungstenite::tungstenite::{Message as Frame, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 
@@ -39,13 +40,32 @@ pub struct WebSocket {
     session: SessionId,
     line: Line,
     retry: Arc<Notify>,
+    renewed: Option<watch::Receiver<Target>>,
+}
+
+/// Tells a connection where its kernel is now, and with which credential.
+#[derive(Debug)]
+pub struct Renewal(watch::Sender<Target>);
+
+impl Renewal {
+    /// A connection that is open stays; the next one goes there, at once where the last one was refused.
+    pub fn set(&self, target: Target) {
+        self.0.send_replace(target);
+    }
 }
 
 impl WebSocket {
     /// Opens the WebSocket once; an error here is the answer, nothing is tried again.
     pub async fn connect(target: Target, session: SessionId) -> Result<Self> {
         let line = target.dial(&session, true).await?;
-        Ok(Self { target, session, line, retry: Arc::default() })
+        Ok(Self { target, session, line, retry: Arc::default(), renewed: None })
+    }
+
+    /// From now on a refusal does not end it, as long as this is kept.
+    pub fn renewal(&mut self) -> Renewal {
+        let (sender, renewed) = watch::channel(self.target.clone());
+        self.renewed = Some(renewed);
+        Renewal(sender)
     }
 
     /// Notify it to make the next attempt to reconnect at once.
@@ -70,7 +90,7 @@ impl Transport for WebSocket {
         mut deliver: Deliver,
         stop: CancellationToken,
     ) -> BoxFuture<'static, End> {
-        let Self { target, session, mut line, retry } = *self;
+        let Self { mut target, session, mut line, retry, mut renewed } = *self;
         Box::pin(async move {
             let mut delivered = Delivered::default();
             loop {
@@ -84,8 +104,9 @@ impl Transport for WebSocket {
                     Lost::Silent => (doubt::REASON.to_owned(), true),
                 };
                 delivered.connection_ended();
+                let (target, renewed) = (&mut target, renewed.as_mut());
                 let mut redial =
-                    Redial { target: &target, session: &session, v1, reason, silent, retry: &retry };
+                    Redial { target, renewed, session: &session, v1, reason, silent, retry: &retry };
                 line = match redial.run(&mut deliver, &stop).await {
                     Ok(line) => line,
                     Err(end) => return end,
@@ -103,7 +124,8 @@ enum Lost {
 
 /// Reconnecting.
 struct Redial<'a> {
-    target: &'a Target,
+    target: &'a mut Target,
+    renewed: Option<&'a mut watch::Receiver<Target>>,
     session: &'a SessionId,
     v1: bool,
     reason: String,
@@ -123,26 +145,46 @@ impl Redial<'_> {
             let (reason, silent) = (self.reason.clone(), self.silent);
             let quiet = Duration::ZERO;
             deliver(Incoming::Link(Link::Reconnecting { attempt, pause, silent, quiet, reason }));
-            let dialled = tokio::select! {
+            let mut dialled = tokio::select! {
                 dialled = self.dial_after(pause) => dialled,
                 () = stop.cancelled() => return Err(End::Stopped),
             };
+            while let Err(Error::Refused { status }) = dialled {
+                if self.renewed.is_some() {
+                    deliver(Incoming::Link(Link::Refused { status }));
+                }
+                tokio::select! {
+                    renewed = self.is_renewed() => if !renewed { return Err(End::Refused(status)) },
+                    () = stop.cancelled() => return Err(End::Stopped),
+                }
+                dialled = self.target.dial(self.session, self.v1).await;
+            }
             match dialled {
                 Ok(line) => return Ok(line),
                 Err(Error::KernelGone) => return Err(End::KernelGone),
-                Err(Error::Refused { status }) => return Err(End::Refused(status)),
                 Err(error) => self.reason = error.to_string(),
             }
         }
         Err(End::Stopped)
     }
 
-    async fn dial_after(&self, pause: Duration) -> Result<Line> {
+    async fn dial_after(&mut self, pause: Duration) -> Result<Line> {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = self.retry.notified() => {}
         }
+        if let Some(renewed) = &mut self.renewed {
+            self.target.clone_from(&renewed.borrow_and_update());
+        }
         self.target.dial(self.session, self.v1).await
+    }
+
+    /// Waits for another target; `false` where none can come.
+    async fn is_renewed(&mut self) -> bool {
+        let Some(renewed) = &mut self.renewed else { return false };
+        let changed = renewed.changed().await.is_ok();
+        self.target.clone_from(&renewed.borrow_and_update());
+        changed
     }
 }
 

@@ -18,6 +18,8 @@ const GREETING: usize = 64;
 const CHUNK: usize = 128 * 1024;
 /// With less room than this the buffer grows, so small messages share a chunk.
 const SPARE: usize = 4 * 1024;
+/// What comes behind a frame of more than this does not share its memory, or the next small message would hold all of it.
+const LARGE: usize = 8 * CHUNK;
 /// The longest frame that is accepted: 4 GiB.
 const LONGEST: u64 = 1 << 32;
 
@@ -183,7 +185,11 @@ fn take_frame(buffer: &mut BytesMut) -> Result<Option<(u8, Bytes)>> {
         return Ok(None);
     }
     buffer.advance(head);
-    Ok(Some((flags, buffer.split_to(length).freeze())))
+    let body = buffer.split_to(length).freeze();
+    if length > LARGE {
+        *buffer = BytesMut::from(&buffer[..]);
+    }
+    Ok(Some((flags, body)))
 }
 
 impl<W: AsyncWrite + Unpin> FrameWriter<W> {
@@ -208,6 +214,17 @@ mod tests {
     fn a_frame_longer_than_4_gib_is_refused() {
         let mut buffer = BytesMut::from(&[LONG, 1, 0, 0, 0, 0, 0, 0, 0][..]);
         assert!(take_frame(&mut buffer).is_err());
+    }
+
+    #[test]
+    fn what_comes_behind_a_large_frame_does_not_hold_its_memory() {
+        let mut wire = BytesMut::new();
+        put_frame(&mut wire, 0, &vec![7; LARGE + 1]);
+        put_frame(&mut wire, 0, b"small");
+        let (_, large) = take_frame(&mut wire).unwrap().unwrap();
+        assert!(wire.capacity() < CHUNK, "{} bytes", wire.capacity());
+        assert!(large.try_into_mut().is_ok(), "nobody else has it");
+        assert_eq!(take_frame(&mut wire).unwrap().unwrap().1, "small");
     }
 
     proptest! {
