@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::newlines;
+use crate::json::halves;
 use crate::json::raw::{RawJson, joined};
 use crate::json::scan::{self, Fault};
 use crate::json::string;
@@ -69,15 +70,16 @@ impl Fields {
         Ok((Some(fields), end))
     }
 
+    /// The field of a key with its quotes, which may spell its name with escapes.
     fn named(&mut self, key: &[u8]) -> Option<&mut Option<Range<usize>>> {
-        Some(match key {
-            b"\"cell_type\"" => &mut self.cell_type,
-            b"\"id\"" => &mut self.id,
-            b"\"source\"" => &mut self.source,
-            b"\"metadata\"" => &mut self.metadata,
-            b"\"attachments\"" => &mut self.attachments,
-            b"\"outputs\"" => &mut self.outputs,
-            b"\"execution_count\"" => &mut self.execution_count,
+        Some(match &*string::decode(key)? {
+            "cell_type" => &mut self.cell_type,
+            "id" => &mut self.id,
+            "source" => &mut self.source,
+            "metadata" => &mut self.metadata,
+            "attachments" => &mut self.attachments,
+            "outputs" => &mut self.outputs,
+            "execution_count" => &mut self.execution_count,
             _ => return None,
         })
     }
@@ -201,6 +203,12 @@ impl Cell {
             Some(source) => source,
             None => Cow::Borrowed(""),
         }
+    }
+
+    /// Whether half of a character stands in the source, which only the cell's own text in the file can hold.
+    pub(crate) fn has_halves(&self) -> bool {
+        self.field(self.fields.source.as_ref()).is_some_and(halves::are_in)
+            && self.source().contains(char::REPLACEMENT_CHARACTER)
     }
 
     /// Counts the accepted edits of the source.

@@ -105,6 +105,12 @@ pub enum OperationError {
     /// A cell that could not be read can be moved and deleted, not changed.
     #[error("cell {0} could not be read, so it can only be moved or deleted")]
     BrokenCell(CellKey),
+    /// Half of a surrogate pair can be kept in its cell, and nowhere else.
+    #[error(
+        "cell {0} holds half of a character, which only this cell can keep as it is in the file; it can be edited, moved and \
+         copied, but not split or merged before that is deleted"
+    )]
+    HalfCharacter(CellKey),
     /// No such output.
     #[error("cell {cell} has no output {index}")]
     UnknownOutput {

@@ -23,6 +23,17 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// For programs: stable.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Upgraded { .. } => "older_format",
+            Self::Newer { .. } => "newer_format",
+            Self::BrokenCells { .. } => "broken_cells",
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -33,8 +44,9 @@ impl fmt::Display for Notice {
             ),
             Self::Newer { major } => write!(
                 formatter,
-                "This file has notebook format {major}, which is newer than this program. What is not understood is \
-                 kept as it is."
+                "This file has notebook format {major}, which is newer than what this program knows (4). It is read as \
+                 far as it is understood; everything else in it is kept as it is, and it stays in format {major}. \
+                 Change a copy of it, or use a newer program."
             ),
             Self::BrokenCells { count: 1 } => {
                 write!(formatter, "One cell could not be read. It is shown as JSON and saved as it was.")

@@ -5,15 +5,16 @@ use bytes::Bytes;
 use crate::changes::newlines;
 use crate::error::SaveError;
 use crate::json::raw::{RawJson, joined};
-use crate::json::scan;
 use crate::json::string::{self, lines};
 use crate::json::style::{Style, newline_of, white};
+use crate::json::{halves, scan};
 use crate::layout::FileStyle;
 use crate::output::{Blob, Encoding, MimeBundle, MimeValue, Output, StreamText, is_split};
 use crate::save::Resolve;
 
 /// The value of a `source` member: in the form that `found` has, else in that of the file. Lines that did not change
-/// keep their bytes, and line breaks inside the source stay of the kind they were.
+/// keep their bytes, line breaks inside the source stay of the kind they were, and halves of surrogate pairs stay where
+/// the edit left them.
 pub(crate) fn source(found: Option<&[u8]>, text: &str, style: &FileStyle, indent: &str) -> Vec<u8> {
     let old = found.and_then(joined);
     let carriage = old.is_some_and(|old| {
@@ -25,13 +26,15 @@ pub(crate) fn source(found: Option<&[u8]>, text: &str, style: &FileStyle, indent
         Some(b'"') => false,
         _ => style.lists,
     };
-    let encode = |line: &str| {
+    let found_halves = found.filter(|found| halves::are_in(found)).and_then(halves::read);
+    let halves = found_halves.map(|(old, found)| halves::carried(&old, &found, &text)).unwrap_or_default();
+    let encode = |line: &str, from: usize| {
         let mut out = Vec::with_capacity(line.len() + 8);
-        string::encode(line, style.json.ascii, &mut out);
+        halves::encode(line, from, &halves, style.json.ascii, &mut out);
         out
     };
     if !list {
-        return encode(&text);
+        return encode(&text, 0);
     }
     let lines = lines(&text);
     let kept = found.map_or_else(Vec::new, |found| {
@@ -42,10 +45,13 @@ pub(crate) fn source(found: Option<&[u8]>, text: &str, style: &FileStyle, indent
     let prefix = kept.iter().zip(&lines).take_while(|(old, new)| same(old, new)).count();
     let rest = kept[prefix..].iter().rev().zip(lines[prefix..].iter().rev());
     let suffix = rest.take_while(|(old, new)| same(old, new)).count();
+    let starts = lines.iter().scan(0, |at, line| Some(std::mem::replace(at, *at + line.len())));
+    let starts: Vec<usize> = starts.collect();
+    let changed = prefix..lines.len() - suffix;
     let items: Vec<Bytes> = kept[..prefix]
         .iter()
         .map(|old| Bytes::copy_from_slice(old))
-        .chain(lines[prefix..lines.len() - suffix].iter().map(|line| encode(line).into()))
+        .chain(changed.map(|line| encode(lines[line], starts[line]).into()))
         .chain(kept[kept.len() - suffix..].iter().map(|old| Bytes::copy_from_slice(old)))
         .collect();
     self::list(found, &items, &style.json, indent)

@@ -349,3 +349,97 @@ proptest! {
         prop_assert!(opened.is_err());
     }
 }
+
+#[test]
+fn every_minor_of_version_4_is_saved_as_it_was_and_gets_ids_only_where_they_belong() {
+    for minor in 0..=5 {
+        let id = if minor == 5 { "\"id\": \"one\", " } else { "" };
+        let text = format!(
+            "{{\"cells\": [{{\"cell_type\": \"code\", {id}\"execution_count\": 1, \"metadata\": {{}}, \"outputs\": [], \"source\": [\"1\"]}}], \"metadata\": {{}}, \"nbformat\": 4, \"nbformat_minor\": {minor}}}"
+        );
+        let mut notebook = open(&text);
+        assert_eq!(saved(&notebook), text, "4.{minor}");
+        let new = NewCell::new(CellKey::new("new"), CellKind::Code, "2");
+        notebook.apply(Operation::InsertCells { at: Position::Index(1), cells: vec![new] }).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&saved(&notebook)).unwrap();
+        assert_eq!(json["nbformat_minor"], minor, "the version stays");
+        assert_eq!(json["cells"][1]["source"], serde_json::json!(["2"]));
+        assert_eq!(json["cells"][1].get("id").is_some(), minor == 5, "4.{minor}: {json}");
+    }
+}
+
+#[test]
+fn a_cell_without_an_id_where_ids_belong_keeps_its_bytes_and_only_a_new_one_gets_an_id() {
+    let cell =
+        |source: &str| format!("{{\"cell_type\": \"raw\", \"metadata\": {{}}, \"source\": [\"{source}\"]}}");
+    let text = format!(
+        "{{\"cells\": [{}, {}], \"metadata\": {{}}, \"nbformat\": 4, \"nbformat_minor\": 5}}",
+        cell("first"),
+        cell("second")
+    );
+    let mut notebook = open(&text);
+    edit(&mut notebook, "c2", 0, 6, "changed");
+    assert_eq!(saved(&notebook), text.replace("second", "changed"));
+    let new = NewCell::new(CellKey::new("new"), CellKind::Raw, "third");
+    notebook.apply(Operation::InsertCells { at: Position::Index(2), cells: vec![new] }).unwrap();
+    assert_eq!(saved(&notebook).matches("\"id\": \"new\"").count(), 1);
+    assert_eq!(saved(&notebook).matches("\"id\"").count(), 1, "the others keep having none");
+}
+
+/// Notebooks in the dialects of those who write them: what each adds, of its own, at every level.
+const DIALECTS: [(&str, &str); 4] = [
+    ("Colab", include_str!("notebooks/colab.ipynb")),
+    ("Kaggle", include_str!("notebooks/kaggle.ipynb")),
+    ("widgets and papermill", include_str!("notebooks/widgets.ipynb")),
+    ("updated displays, charts, diagrams and long tracebacks", include_str!("notebooks/shown.ipynb")),
+];
+
+#[test]
+fn a_notebook_of_colab_or_kaggle_with_widgets_or_charts_keeps_every_byte_but_those_of_the_edit() {
+    for (name, text) in DIALECTS {
+        let mut notebook = open(text);
+        assert_eq!(notebook.notices(), [], "{name}");
+        assert_eq!(saved(&notebook), text, "{name}");
+        let code = notebook.cells().position(|cell| cell.kind() == CellKind::Code).unwrap();
+        let (key, source) = {
+            let cell = notebook.cells().nth(code).unwrap();
+            (cell.key().to_string(), cell.source().into_owned())
+        };
+        edit(&mut notebook, &key, 0, 0, "EDITED ");
+        let first = serde_json::to_string(&source.split_inclusive('\n').next().unwrap()).unwrap();
+        let first = first.trim_end_matches('"').trim_end_matches("\\n");
+        assert_eq!(saved(&notebook), text.replacen(first, &format!("\"EDITED {}", &first[1..]), 1), "{name}");
+    }
+}
+
+/// A save of everything, and the notebook that it is.
+fn reopened(notebook: &Notebook) -> Notebook {
+    open(&saved(notebook))
+}
+
+#[test]
+fn a_name_that_is_spelled_with_escapes_is_that_name_when_it_is_read_and_when_it_is_written() {
+    let text = r#"{"cells": [{"\u0063ell_type": "code", "s\u006furce": ["a"], "metadata": {}, "outp\u0075ts": []}], "nbformat": 4}"#;
+    let mut notebook = open(text);
+    assert_eq!(notebook.cells().next().unwrap().source(), "a");
+    edit(&mut notebook, "c1", 1, 1, "b");
+    assert_eq!(saved(&notebook), text.replace("[\"a\"]", "[\"ab\"]"));
+}
+
+#[test]
+fn a_backslash_too_many_anywhere_never_lets_an_edit_go_astray() {
+    for at in 0..BASE.len() {
+        let mut text = BASE.as_bytes().to_vec();
+        text.insert(at, b'\\');
+        let Ok(mut notebook) = Notebook::parse(text.into(), CellKey::sequence("c")) else { continue };
+        for key in notebook.cells().map(|cell| cell.key().clone()).collect::<Vec<_>>() {
+            let cell = notebook.cell(&key).unwrap();
+            if cell.kind() == CellKind::Broken {
+                continue;
+            }
+            let source = cell.source().into_owned() + "é";
+            notebook.apply(Operation::SetSource { cell: key.clone(), source: source.clone() }).unwrap();
+            assert_eq!(reopened(&notebook).cell(&key).unwrap().source(), source, "a backslash at {at}");
+        }
+    }
+}

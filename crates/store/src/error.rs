@@ -20,8 +20,8 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The folder that holds the file is gone.
-    #[error("The folder {} is no longer there.", path.display())]
+    /// The folder that should hold the file is not there, or not any more.
+    #[error("There is no folder {}.", path.display())]
     FolderGone {
         /// The folder.
         path: PathBuf,
@@ -30,6 +30,12 @@ pub enum Error {
     #[error("{} is a folder, not a file.", path.display())]
     IsFolder {
         /// The folder.
+        path: PathBuf,
+    },
+    /// A device, a pipe or a socket is where a file was expected.
+    #[error("{} is a device, a pipe or a socket, not a file. It is untouched.", path.display())]
+    NotRegular {
+        /// What is there.
         path: PathBuf,
     },
     /// The person may not read or write it.
@@ -144,6 +150,7 @@ impl Error {
             Self::DiskFull { .. } => "store.disk_full",
             Self::FolderGone { .. } => "store.folder_gone",
             Self::IsFolder { .. } => "store.is_folder",
+            Self::NotRegular { .. } => "store.not_regular",
             Self::NotPermitted { .. } => "store.not_permitted",
             Self::Io { .. } => "store.io",
             Self::Newer { .. } => "store.newer_format",
@@ -167,8 +174,8 @@ impl Error {
                 "Save under another name, or change the permissions of the file or its folder."
             }
             Self::DiskFull { .. } => "Free some space and try again, or save to another disk.",
-            Self::FolderGone { .. } => "Put the folder back, or save under another name.",
-            Self::IsFolder { .. } => "Choose a file name.",
+            Self::FolderGone { .. } => "Make the folder, or save under another name.",
+            Self::IsFolder { .. } | Self::NotRegular { .. } => "Choose a file name.",
             Self::Newer { .. } => {
                 "Update Sandbook, or set SANDBOOK_CONFIG_DIR and SANDBOOK_STATE_DIR to other folders."
             }

@@ -48,6 +48,20 @@ pub fn is_held(folders: &Folders, id: &str) -> bool {
     lock.is_some_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
+/// Whether a process that held the sandbox with this id ended without letting it go, because it was killed.
+pub fn is_left(folders: &Folders, id: &str) -> bool {
+    path(folders, id).is_ok_and(|path| path.exists()) && !is_held(folders, id)
+}
+
+/// Forgets that it was left: what was made then is gone.
+pub fn forget_left(folders: &Folders, id: &str) {
+    if is_left(folders, id)
+        && let Ok(path) = path(folders, id)
+    {
+        let _ = fs::remove_file(path);
+    }
+}
+
 fn path(folders: &Folders, id: &str) -> Result<PathBuf> {
     check_id(id)?;
     Ok(folders.state.join("held").join(id))
@@ -69,5 +83,22 @@ mod tests {
         drop(hold);
         assert!(!is_held(&folders, "a"));
         assert!(matches!(Hold::take(&folders, "../a"), Err(Error::InvalidId(_))));
+    }
+    #[test]
+    fn what_a_killed_holder_leaves_is_known_until_it_is_forgotten() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = Folders::inside(root.path());
+        assert!(!is_left(&folders, "a"));
+        let hold = Hold::take(&folders, "a").unwrap();
+        assert!(!is_left(&folders, "a"));
+        forget_left(&folders, "a");
+        assert!(is_held(&folders, "a"), "what is held is not forgotten");
+        drop(hold);
+        assert!(!is_left(&folders, "a"), "it was let go");
+        // a kill leaves the file, and no lock
+        std::fs::write(path(&folders, "a").unwrap(), "").unwrap();
+        assert!(is_left(&folders, "a"));
+        forget_left(&folders, "a");
+        assert!(!is_left(&folders, "a"));
     }
 }

@@ -12,8 +12,10 @@
 //! On opening, the file's digest says where in the chain to begin: at the last generation based on it. If the save
 //! did not happen, that is the old one, and its operations lead to the state that the next is based on; so they are
 //! applied one after the other. A save that failed needs no undoing. A file that fits nowhere was changed by someone
-//! else: the operations are handed over with [`Recovered::is_foreign`] and nothing is thrown away.
+//! else: the operations are handed over with the content that they belong to ([`Recovered::base`]), or, where that was not
+//! kept, with [`Recovered::is_foreign`]; nothing is thrown away.
 
+mod base;
 mod reading;
 #[cfg(test)]
 mod tests;
@@ -23,12 +25,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::files::Digest;
+use crate::files::{Digest, Fingerprint};
 use crate::folders::{create_private_folder, private_file};
 use crate::sync::{SyncedFile, Synchroniser, sync_path};
 use crate::{Error, Result, frame};
 use reading::Generation;
 
+pub use base::BaseCopy;
 pub use reading::Recovered;
 
 /// The journals of all documents.
@@ -71,7 +74,8 @@ impl Journals {
 
     /// Opens the journal of `document`, a path or any other lasting name, whose file now has the content `base`.
     ///
-    /// What it returns besides must be applied to that content in order; it is still in the journal.
+    /// What it returns besides must be applied to that content, or to the one it names, in order; it is still in the
+    /// journal.
     pub fn journal(&self, document: &str, base: Digest) -> Result<(Journal, Recovered)> {
         let stem = stem_of(document);
         let mut generations = Vec::new();
@@ -81,11 +85,17 @@ impl Journals {
             match Generation::read(&path)? {
                 Some(generation) => generations.push((number, path, generation)),
                 // Its header was never finished, so nothing in it was acknowledged.
-                None => reading::remove(&path)?,
+                None => reading::remove_generation(&path)?,
             }
         }
-        let begin = generations.iter().rposition(|(_, _, generation)| generation.base == base);
-        let recovered = Recovered::from_chain(&generations, begin);
+        let mut begin = generations.iter().rposition(|(_, _, generation)| generation.base == base);
+        let mut recovered = Recovered::from_chain(&generations, begin);
+        if recovered.is_foreign
+            && let Some((index, content)) = base::last_kept(&generations)
+        {
+            begin = Some(index);
+            recovered = Recovered { base: Some(content), ..Recovered::from_chain(&generations, begin) };
+        }
         let mut journal = Journal {
             folder: self.folder.clone(),
             document: document.to_owned(),
@@ -94,6 +104,7 @@ impl Journals {
             older: Vec::new(),
             file: None,
             base: Some(base),
+            wants_copy: false,
             synchroniser: Arc::clone(&self.synchroniser),
             end: 0,
             header: 0,
@@ -106,16 +117,17 @@ impl Journals {
         }
         let kept = generations.split_off(begin.unwrap_or(generations.len()));
         for (_, path, _) in generations {
-            reading::remove(&path)?;
+            reading::remove_generation(&path)?;
         }
         journal.adopt(kept)?;
+        journal.wants_copy &= recovered.base.is_none();
         Ok((journal, recovered))
     }
 
     /// Forgets everything about `document`.
     pub fn remove(&self, document: &str) -> Result<()> {
         for (_, path) in reading::generations_in(&self.folder, &stem_of(document))? {
-            reading::remove(&path)?;
+            reading::remove_generation(&path)?;
         }
         sync_path(&self.folder)
     }
@@ -135,6 +147,8 @@ pub struct Journal {
     file: Option<Arc<SyncedFile>>,
     /// What that generation will be based on; `None` after a foreign change until [`Journal::resolve`].
     base: Option<Digest>,
+    /// Whether nobody has been asked yet to keep that content.
+    wants_copy: bool,
     synchroniser: Arc<Synchroniser>,
     /// Length of the file up to the last whole record.
     end: u64,
@@ -167,6 +181,14 @@ impl Journal {
         Ok(())
     }
 
+    /// What has to be copied from a file that is `known` so that the operations of the newest generation can be shown
+    /// even where someone else replaces it. Once for each generation, and not before there is an operation.
+    pub fn take_base_copy(&mut self, known: &Fingerprint) -> Option<BaseCopy> {
+        let file = self.file.as_ref().filter(|_| self.base == Some(known.digest))?;
+        let wanted = std::mem::take(&mut self.wants_copy);
+        wanted.then(|| BaseCopy { journal: file.path.clone(), known: known.clone() })
+    }
+
     /// Waits until all operations are on the disk.
     pub fn sync(&self) -> Result<()> {
         self.file.as_ref().map_or(Ok(()), |file| file.sync())
@@ -186,7 +208,7 @@ impl Journal {
         let current = path_of(&self.folder, &self.stem, save.0);
         let keep = self.older.iter().position(|path| *path == current).unwrap_or(self.older.len());
         for path in self.older.drain(..keep) {
-            reading::remove(&path)?;
+            reading::remove_generation(&path)?;
         }
         Ok(())
     }
@@ -197,7 +219,7 @@ impl Journal {
         self.base_on(base)?;
         // The new generation is the last, so it wins over the others if the process dies here.
         for path in self.older.drain(..) {
-            reading::remove(&path)?;
+            reading::remove_generation(&path)?;
         }
         Ok(())
     }
@@ -205,7 +227,9 @@ impl Journal {
     /// Ends the journal of a document that is closed. Operations that are not saved stay for the next time.
     pub fn close(self) -> Result<()> {
         match self.file {
-            Some(file) if self.older.is_empty() && self.end == self.header => reading::remove(&file.path),
+            Some(file) if self.older.is_empty() && self.end == self.header => {
+                reading::remove_generation(&file.path)
+            }
             Some(file) => file.sync(),
             None => Ok(()),
         }
@@ -232,6 +256,7 @@ impl Journal {
         self.end = header.len() as u64;
         self.header = self.end;
         self.base = Some(base);
+        self.wants_copy = true;
         self.file = Some(self.synchroniser.watch(file, path));
         Ok(())
     }
@@ -247,6 +272,8 @@ impl Journal {
         self.number = number;
         self.end = generation.end;
         self.header = generation.header;
+        self.base = Some(generation.base);
+        self.wants_copy = true;
         self.file = Some(self.synchroniser.watch(file, path));
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! What Sandbook remembers about its own doings: sandboxes, kept kernels, documents, runs, recent notebooks.
+//! What Sandbook remembers about its own doings: sandboxes, kept kernels, documents, runs, recent notebooks,
+//! and what it knows of credentials.
 //!
 //! What is written about sandboxes and kept kernels is on the disk when the call returns. That is why a sandbox can be
 //! recorded before the request that creates it leaves: whatever happens then, the next start finds the record and can
@@ -7,6 +8,7 @@
 //! All other records survive a kill at once and a power cut after a second; they take some ten microseconds. What only one runtime
 //! understands (a handle, an outcome) is JSON that nobody here looks into.
 
+mod credentials;
 mod documents;
 mod executions;
 mod sandboxes;
@@ -24,12 +26,13 @@ use crate::Result;
 use crate::database::Database;
 use crate::sync::Synchroniser;
 
+pub use credentials::CredentialRecord;
 pub use documents::{DocumentRecord, RecentNotebook};
 pub use executions::ExecutionRecord;
 pub use sandboxes::{KeptKernel, SandboxRecord, SandboxState};
 
 /// `MIGRATIONS[n]` leads from version n to n + 1. A released one is never changed.
-const MIGRATIONS: [&str; 1] = [include_str!("records/schema_1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("records/schema_1.sql"), include_str!("records/schema_2.sql")];
 
 /// The records.
 #[derive(Debug)]

@@ -154,8 +154,13 @@ fn is_path_token(text: &str, word: &Span) -> bool {
         return true;
     }
     let mut above = before.rsplit('/');
-    let parents = [above.next(), above.next()];
-    content.len() >= 16 && !content.bytes().all(|byte| byte.is_ascii_digit()) && parents.contains(&Some("k"))
+    let is_below_k = match (above.next(), above.next()) {
+        (Some("k"), _) => true,
+        // What is no name of a folder ends one path, and another begins.
+        (Some(id), Some("k")) => id.chars().all(is_word),
+        _ => false,
+    };
+    content.len() >= 16 && !content.bytes().all(|byte| byte.is_ascii_digit()) && is_below_k
 }
 
 /// Writes lines through [`redact`]. A secret that is cut by a line's end is not recognised, nor need it be: the lines
@@ -252,6 +257,14 @@ mod tests {
             "größer 漢字 ://",
         ] {
             assert!(matches!(redact(text), Cow::Borrowed(_)), "{text} became {}", redact(text));
+        }
+    }
+
+    #[test]
+    fn a_mask_does_not_make_a_path_of_what_was_none() {
+        for text in ["/k/token://Bearer /authorizationaaa", "/k/token:/a/b,/authorizationaaa"] {
+            let once = redact(text).into_owned();
+            assert_eq!(redact(&once), once, "{text}");
         }
     }
 

@@ -102,6 +102,9 @@ impl Notebook {
         let Some(index) = self.index(&key) else { return Err(OperationError::UnknownCell(key)) };
         let fail = |error| OperationError::Edit { cell: key.clone(), error };
         let cell = self.editable(&key)?;
+        if cell.has_halves() {
+            return Err(OperationError::HalfCharacter(key));
+        }
         let revision = cell.revision();
         let at = cell.history.map_position(base, at, true).map_err(fail)?;
         let source = cell.source().into_owned();
@@ -140,6 +143,9 @@ impl Notebook {
         }
         if let Some(broken) = places.iter().find(|place| self.cells[place.index].kind == CellKind::Broken) {
             return Err(OperationError::BrokenCell(broken.cell.clone()));
+        }
+        if let Some(halves) = places.iter().find(|place| self.cells[place.index].has_halves()) {
+            return Err(OperationError::HalfCharacter(halves.cell.clone()));
         }
         let gap = utf16::length(&newlines(&separator));
         let sources: Vec<String> =

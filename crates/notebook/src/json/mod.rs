@@ -1,8 +1,8 @@
 //! JSON as text.
 //!
 //! A notebook is saved with the smallest textual change, so the document works on the text of the file and not on a
-//! tree made from it: this module finds where values stand ([`scan`]), reads and writes strings ([`string`]), lays new
-//! values out the way the file does ([`style`]), replaces members of an object in place ([`edit`]), and holds values
+//! tree made from it: this module finds where values stand ([`scan`]), reads and writes strings ([`string`], and [`halves`]
+//! for what no text can hold), lays new values out the way the file does ([`style`]), replaces members of an object in place ([`edit`]), and holds values
 //! that travel on ([`raw`]).
 //!
 //! The scanner is our own because notebooks in the wild are not always JSON: Python writes `NaN` and `Infinity`, and
@@ -10,6 +10,7 @@
 //! the stack.
 
 pub(crate) mod edit;
+pub(crate) mod halves;
 pub(crate) mod raw;
 pub(crate) mod scan;
 pub(crate) mod string;

@@ -24,6 +24,29 @@ pub(crate) fn decode_into(quoted: &[u8], text: &mut String) -> Option<()> {
     unescape(std::str::from_utf8(inner).ok()?, text)
 }
 
+/// The same, and puts behind `halves` where in `text` there is U+FFFD for half a surrogate pair, with its four digits.
+pub(crate) fn decode_with_halves(
+    quoted: &[u8],
+    text: &mut String,
+    halves: &mut Vec<(usize, String)>,
+) -> Option<()> {
+    let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let mut rest = std::str::from_utf8(inner).ok()?;
+    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+        text.push_str(&rest[..at]);
+        let (escape, at) = (&rest[at + 1..], text.len());
+        rest = decode_escape(escape, text)?;
+        if let Some(digits) = escape.strip_prefix('u').and_then(|escape| escape.get(..4))
+            && u32::from_str_radix(digits, 16).is_ok_and(|unit| (0xD800..0xE000).contains(&unit))
+            && text[at..].starts_with(char::REPLACEMENT_CHARACTER)
+        {
+            halves.push((at, digits.to_owned()));
+        }
+    }
+    text.push_str(rest);
+    Some(())
+}
+
 fn unescape(inner: &str, text: &mut String) -> Option<()> {
     let mut rest = inner;
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {
@@ -72,6 +95,12 @@ fn decode_unicode<'a>(rest: &'a str, text: &mut String) -> &'a str {
 /// Writes `text` as a JSON string behind `out`. With `ascii`, everything outside ASCII is escaped.
 pub(crate) fn encode(text: &str, ascii: bool, out: &mut Vec<u8>) {
     out.push(b'"');
+    encode_inner(text, ascii, out);
+    out.push(b'"');
+}
+
+/// The same without the quotes.
+pub(crate) fn encode_inner(text: &str, ascii: bool, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let mut written = 0;
     for (at, &byte) in bytes.iter().enumerate() {
@@ -84,7 +113,6 @@ pub(crate) fn encode(text: &str, ascii: bool, out: &mut Vec<u8>) {
         written = at + width;
     }
     out.extend_from_slice(&bytes[written..]);
-    out.push(b'"');
 }
 
 fn encode_escape(rest: &str, byte: u8, out: &mut Vec<u8>) -> usize {

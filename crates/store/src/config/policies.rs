@@ -15,7 +15,8 @@ pub static POLICIES: Schema = Schema {
         Key {
             path: "network.plain_http",
             kind: RULES,
-            explanation: "Connect to another machine over plain http, where others can read along.",
+            explanation: "Connect to another machine over plain http, where others can read along. Before anything is sent you \
+                          are asked, once for each server that you save.",
         },
         Key {
             path: "kernels.attach_to_busy",

@@ -57,11 +57,6 @@ pub static SETTINGS: Schema = Schema {
             explanation: "The same for \"sandbook exec\", unless --timeout says otherwise.",
         },
         Key {
-            path: "timeouts.library_seconds",
-            kind: Kind::Number { default: 30, from: 0, to: 604_800 },
-            explanation: "The same for programs that use the library.",
-        },
-        Key {
             path: "limits.execution_megabytes",
             kind: Kind::Number { default: 2_000, from: 1, to: 1_000_000 },
             explanation: "How much is kept of what one run prints, in megabytes. When it is reached, you are asked.",
@@ -121,8 +116,6 @@ pub struct Timeouts {
     pub page: Option<Duration>,
     /// For `sandbook exec`.
     pub exec: Option<Duration>,
-    /// For programs that use the library.
-    pub library: Option<Duration>,
 }
 
 /// All settings in force.
@@ -166,7 +159,6 @@ impl Settings {
             timeouts: Timeouts {
                 page: timeout("timeouts.page_seconds"),
                 exec: timeout("timeouts.exec_seconds"),
-                library: timeout("timeouts.library_seconds"),
             },
             limits: Limits {
                 execution: file.number("limits.execution_megabytes") * MEGABYTE,

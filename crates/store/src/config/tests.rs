@@ -48,8 +48,7 @@ fn without_a_file_the_documented_defaults_count() {
     let autosave =
         Autosave { enabled: true, quiet: Duration::from_secs(2), longest: Duration::from_secs(10) };
     assert_eq!(settings.autosave, autosave);
-    let timeouts =
-        Timeouts { page: None, exec: Some(Duration::from_mins(1)), library: Some(Duration::from_secs(30)) };
+    let timeouts = Timeouts { page: None, exec: Some(Duration::from_mins(1)) };
     assert_eq!(settings.timeouts, timeouts);
     assert_eq!(settings.limits, crate::log::Limits::default());
     assert_eq!((settings.stop_grace, settings.keep_kernels), (Duration::from_secs(5), false));

@@ -90,6 +90,11 @@ impl Fingerprint {
         Self::from_metadata(&metadata, Digest::of(content)).map_err(|source| Error::io(path, source))
     }
 
+    /// Of content that was in a file once, and is not any more.
+    pub fn of_gone(content: &[u8]) -> Self {
+        Self { size: content.len() as u64, modified: SystemTime::UNIX_EPOCH, digest: Digest::of(content) }
+    }
+
     /// Whether the file at `path` still has this content. It is read only if size or time differ; a file that is gone
     /// counts as changed.
     pub fn is_current(&self, path: &Path) -> Result<bool> {

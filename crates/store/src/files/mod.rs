@@ -64,6 +64,7 @@ impl Replacement {
     /// Puts the new content in place. When this returns, it is there even after a power cut.
     pub fn commit(self) -> Result<Fingerprint> {
         let error = |source| Error::io(&self.target, source);
+        check_kind(&self.target)?;
         let file = self.temporary.persist(&self.target).map_err(|failed| error(failed.error))?;
         let metadata = file.metadata().map_err(error)?;
         if let Some(folder) = self.target.parent() {
@@ -78,11 +79,12 @@ fn write_beside<'a>(
     path: &Path,
     segments: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<(PathBuf, tempfile::NamedTempFile)> {
+    // The system knows of links that lead to no path, such as that of standard output to a pipe.
+    check_kind(path)?;
     let target = follow_links(path)?;
     let error = |source| Error::io(&target, source);
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let existing = match fs::metadata(&target) {
-        Ok(metadata) if metadata.is_dir() => return Err(Error::IsFolder { path: target }),
         Ok(metadata) if metadata.permissions().readonly() => return Err(Error::ReadOnly { path: target }),
         Ok(metadata) => {
             platform::check_writable(&target).map_err(error)?;
@@ -103,6 +105,17 @@ fn write_beside<'a>(
     drop(writer);
     temporary.as_file().sync_all().map_err(error)?;
     Ok((target, temporary))
+}
+
+/// Only a file may be replaced, or nothing: a device or a pipe would be gone for every program that uses it.
+fn check_kind(target: &Path) -> Result<()> {
+    let path = target.to_owned();
+    match fs::metadata(target) {
+        Ok(metadata) if metadata.is_dir() => Err(Error::IsFolder { path }),
+        Ok(metadata) if !metadata.is_file() => Err(Error::NotRegular { path }),
+        // What is not there is made; any other failure is met where it is in the way.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Replaces the file at `path` by `segments` in a row, keeping its permissions and, where allowed, its owner.

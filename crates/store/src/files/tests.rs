@@ -70,6 +70,30 @@ fn mode_is_kept_and_a_link_leads_to_its_target() {
 
 #[cfg(unix)]
 #[test]
+fn what_is_no_file_is_never_replaced() {
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let (pipe, link, late) =
+        (folder.path().join("pipe"), folder.path().join("link"), folder.path().join("late"));
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    symlink("pipe", &link).unwrap();
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for path in [&pipe, &link, &socket] {
+        assert!(matches!(write(path, "new"), Err(Error::NotRegular { .. })), "{path:?}");
+    }
+    // One that came while the new content was written is safe too.
+    let replacement = Replacement::prepare(&late, [b"new".as_slice()]).unwrap();
+    nix::unistd::mkfifo(&late, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(matches!(replacement.commit(), Err(Error::NotRegular { .. })));
+    for path in [&pipe, &late] {
+        assert!(fs::symlink_metadata(path).unwrap().file_type().is_fifo(), "{path:?}");
+    }
+    assert!(fs::symlink_metadata(&socket).unwrap().file_type().is_socket());
+}
+
+#[cfg(unix)]
+#[test]
 fn a_new_file_gets_the_mode_of_any_new_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();

@@ -15,8 +15,11 @@ const MAGIC: &[u8; 8] = b"SBJRNL\x00\x01";
 pub struct Recovered {
     /// In the order in which they were appended.
     pub operations: Vec<Vec<u8>>,
-    /// The file fits no base in the journal: it was changed by someone else, or is gone. The operations belong to
-    /// another content, and [`Journal::resolve`](super::Journal::resolve) must be called before any edit.
+    /// The content that the operations belong to, where the file has another: it was changed by someone else. The
+    /// journal goes on from this content.
+    pub base: Option<Vec<u8>>,
+    /// The file fits no base in the journal, and none was kept. The operations belong to a content that is gone, and
+    /// [`Journal::resolve`](super::Journal::resolve) must be called before any edit.
     pub is_foreign: bool,
     /// Bytes at the end that were no whole operation: it was being written when the process ended, and was never
     /// acknowledged.
@@ -31,6 +34,7 @@ impl Recovered {
             .flat_map(|(_, _, generation)| generation.operations.iter().cloned())
             .collect();
         Self {
+            base: None,
             is_foreign: begin.is_none() && !operations.is_empty(),
             operations,
             dropped_bytes: generations.iter().map(|(_, _, generation)| generation.dropped).sum(),
@@ -108,6 +112,12 @@ pub(super) fn generations_in(folder: &Path, stem: &str) -> Result<Vec<(u32, Path
     }
     found.sort();
     Ok(found)
+}
+
+/// Removes a generation and the content that was kept for it.
+pub(super) fn remove_generation(path: &Path) -> Result<()> {
+    remove(&super::base::beside(path))?;
+    remove(path)
 }
 
 /// Removes a file that may be gone already.

@@ -144,6 +144,74 @@ fn a_change_by_someone_else_keeps_everything_until_it_is_decided() {
     assert_eq!(texts(&place.open("theirs").1), ["two"]);
 }
 
+/// A document on the disk whose journal has one operation, and what it was when it was read.
+fn edited(place: &Place, content: &str) -> (Journal, PathBuf, Fingerprint) {
+    let file = place.folder.path().join("n.ipynb");
+    fs::write(&file, content).unwrap();
+    let known = Fingerprint::of_file(&file).unwrap();
+    let (mut journal, _) = place.open(content);
+    assert_eq!(journal.take_base_copy(&known), None, "nothing was changed yet");
+    journal.append(b"one").unwrap();
+    (journal, file, known)
+}
+
+#[test]
+fn a_change_by_someone_else_leaves_the_content_that_the_operations_belong_to() {
+    let place = Place::new();
+    let (mut journal, file, known) = edited(&place, "mine");
+    assert!(journal.take_base_copy(&known).unwrap().make(&file).unwrap());
+    assert_eq!(journal.take_base_copy(&known), None, "once");
+    drop(journal);
+    for _ in 0..2 {
+        let (mut journal, recovered) = place.open("theirs");
+        assert_eq!((recovered.base.as_deref(), recovered.is_foreign), (Some(b"mine".as_slice()), false));
+        assert_eq!(recovered.operations[0], b"one");
+        journal.append(b"more").unwrap();
+    }
+    let (mut journal, recovered) = place.open("theirs");
+    assert_eq!(texts(&recovered), ["one", "more", "more"]);
+    let save = journal.begin_save(digest("mine, changed")).unwrap();
+    journal.finish_save(save).unwrap();
+    journal.close().unwrap();
+    assert_eq!(place.files(), [file], "the copy went with the generation");
+}
+
+#[test]
+fn the_last_content_that_was_kept_is_the_one_that_counts() {
+    let place = Place::new();
+    let (mut journal, file, known) = edited(&place, "first");
+    assert!(journal.take_base_copy(&known).unwrap().make(&file).unwrap());
+    let _ = journal.begin_save(digest("second")).unwrap();
+    journal.append(b"two").unwrap();
+    assert_eq!(journal.take_base_copy(&known), None, "the file is not yet the second");
+    fs::write(&file, "second").unwrap();
+    let known = Fingerprint::of_file(&file).unwrap();
+    assert!(journal.take_base_copy(&known).unwrap().make(&file).unwrap());
+    drop(journal);
+    let (_, recovered) = place.open("theirs");
+    assert_eq!((recovered.base.as_deref(), texts(&recovered)), (Some(b"second".as_slice()), vec!["two"]));
+}
+
+#[test]
+fn a_copy_that_is_not_the_content_counts_as_none() {
+    let place = Place::new();
+    let (mut journal, file, known) = edited(&place, "mine");
+    let copy = journal.take_base_copy(&known).unwrap();
+    fs::write(&file, "theirs").unwrap();
+    assert!(!copy.make(&file).unwrap(), "someone else was faster");
+    fs::write(&file, "mine").unwrap();
+    assert!(copy.make(&file).unwrap());
+    let kept = place.files().into_iter().find(|path| path.extension().is_some_and(|kind| kind == "base"));
+    fs::write(kept.unwrap(), "mi").unwrap();
+    drop(journal);
+    let (mut journal, recovered) = place.open("theirs");
+    assert_eq!((recovered.base, recovered.is_foreign), (None, true));
+    journal.resolve(digest("theirs")).unwrap();
+    assert!(!copy.make(&file).unwrap(), "its generation is over");
+    journal.close().unwrap();
+    assert_eq!(place.files(), [file]);
+}
+
 #[test]
 fn what_was_given_up_for_somebody_elses_content_never_comes_back() {
     let place = Place::new();

@@ -130,3 +130,29 @@ fn a_record_that_makes_no_sense_is_an_error_and_no_panic() {
     other.execute("UPDATE sandbox SET state = 'lost', handle = '{'", []).unwrap();
     assert!(records.sandbox("s1").is_err());
 }
+
+#[test]
+fn a_credential_is_known_by_its_name_with_its_age_and_its_last_use() {
+    let (_folder, records) = open();
+    let credential = CredentialRecord {
+        name: "c1".into(),
+        title: "lab".into(),
+        kind: "jupyter_token".into(),
+        place: "keyring".into(),
+        variable: None,
+        added: at(10),
+        replaced: None,
+        used: None,
+        expires: Some(at(50)),
+    };
+    records.put_credential(&credential).unwrap();
+    assert!(records.note_credential_used("c1", at(20)).unwrap());
+    assert!(!records.note_credential_used("c2", at(20)).unwrap());
+    let used = CredentialRecord { used: Some(at(20)), ..credential };
+    assert_eq!(records.credentials().unwrap(), std::slice::from_ref(&used));
+    let replaced = CredentialRecord { replaced: Some(at(30)), expires: None, ..used };
+    records.put_credential(&replaced).unwrap();
+    assert_eq!(records.credentials().unwrap(), [replaced]);
+    assert!(records.remove_credential("c1").unwrap());
+    assert!(!records.remove_credential("c1").unwrap());
+}
