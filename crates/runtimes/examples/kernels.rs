@@ -5,7 +5,11 @@
 
 use std::{path::PathBuf, time::Duration, time::Instant};
 
-use sandbook_runtimes::jupyter::{JupyterRuntime, JupyterSettings, LocalSettings, Surrounding, Surroundings};
+use sandbook_runtimes::{
+    Surrounding,
+    jupyter::{JupyterRuntime, JupyterSettings, LocalSettings},
+    python::Surroundings,
+};
 use sandbook_sandbox::{CreateRequest, Progress, Runtime, SandboxSettings, StopChoice};
 use tokio_util::sync::CancellationToken;
 

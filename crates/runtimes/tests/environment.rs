@@ -6,8 +6,10 @@ mod support;
 
 use std::sync::{Arc, Mutex};
 
-use sandbook_runtimes::jupyter::{
-    Interpreter, JupyterRuntime, JupyterSettings, LocalSettings, Surrounding, Surroundings, environment,
+use sandbook_runtimes::{
+    Surrounding,
+    jupyter::{JupyterRuntime, JupyterSettings, LocalSettings, environment},
+    python::{Interpreter, Surroundings},
 };
 use sandbook_sandbox::{CreateRequest, Progress, Readiness, Runtime, SandboxError, SandboxSettings};
 use tokio_util::sync::CancellationToken;
@@ -65,7 +67,18 @@ async fn an_environment_that_cannot_be_made_says_why_and_leaves_nothing() {
     let not_a_python = Interpreter { program: "/bin/false".into(), ..base() };
     let error =
         environment::make(&not_a_python, &target, &Progress::none(), &CancellationToken::new()).await.err();
-    assert!(matches!(error, Some(SandboxError::StartFailed { .. })), "{error:?}");
+    assert!(matches!(error, Some(SandboxError::NotReady { .. })), "{error:?}");
+    let debian = folder.path().join("debian-python");
+    std::fs::write(
+        &debian,
+        "#!/bin/sh\necho 'ensurepip is not available. apt install python3.13-venv'\nexit 1\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&debian, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let without = Interpreter { program: debian, ..base() };
+    let error =
+        environment::make(&without, &target, &Progress::none(), &CancellationToken::new()).await.unwrap_err();
+    assert!(error.hint().contains("sudo apt install python3-venv"), "{error:?}");
     let cancel = CancellationToken::new();
     cancel.cancel();
     let error = environment::make(&base(), &target, &Progress::none(), &cancel).await.err();

@@ -33,6 +33,8 @@ async fn a_cut_line_is_told_and_mended_with_nothing_lost_or_doubled() {
     let expected: String = (0..30).fold(String::new(), |text, i| text + &format!("{i}\n"));
     assert_eq!((outcome.stdout.text(), outcome.success()), (expected, true));
     assert!(matches!(gaps[..], [(_, true)]), "{gaps:?}");
+    let sessions = proxy.sessions();
+    assert!(sessions.len() >= 2 && sessions.iter().all(|session| *session == sessions[0]), "{sessions:?}");
 }
 
 /// Runs an execution to its end: its outcome, and for each gap how long it was and whether all was replayed.

@@ -6,14 +6,15 @@ mod support;
 
 use std::time::Duration;
 
-use sandbook_runtimes::jupyter::{
-    Handle, JupyterSettings, ManagedServerSettings, ServerSettings, parse_pasted,
+use sandbook_runtimes::{
+    jupyter::{Handle, JupyterSettings, ManagedServerSettings, ServerSettings},
+    paste::parse_pasted,
 };
 use sandbook_sandbox::{
     CreateRequest, EventKind, ExecuteRequest, KernelStatus, OutcomeBuilder, Readiness, Runtime, SandboxError,
     StopChoice, StopReport,
 };
-use sandbook_test_support::{PATIENCE, TOKEN, gateway, jupyter_server, python, rest, server};
+use sandbook_test_support::{PATIENCE, SINGLE_USER, TOKEN, gateway, jupyter_server, python, rest, server};
 use support::{Place, finish, is_busy, new_on, next_event, on, run, server_settings};
 use url::Url;
 
@@ -26,7 +27,7 @@ async fn a_pasted_address_leads_to_a_kernel_that_is_deleted_on_stop() {
     let (place, server) = (Place::new(), server("jupyter_server", &["--ServerApp.base_url=/user/me/"]).await);
     let pasted =
         format!("http://127.0.0.1:{}/user/me/lab/tree/x.ipynb?token={TOKEN}", server.url.port().unwrap());
-    let recognised = parse_pasted(&pasted).unwrap();
+    let recognised = parse_pasted(&pasted).unwrap().into_server().unwrap();
     let request = CreateRequest {
         credential: recognised.token.clone(),
         ..place.request(on(ServerSettings::new(recognised.server.expose().clone())))
@@ -91,6 +92,25 @@ async fn a_listed_kernel_can_be_joined_but_not_one_in_use_unasked() {
 }
 
 #[tokio::test]
+async fn a_kernel_that_runs_somebody_s_code_is_not_joined_unasked_even_where_nobody_is_connected() {
+    let (place, server) = (Place::new(), jupyter_server().await);
+    let gone = new_on(&place, &server.url).await;
+    let Handle::Server { kernel_id, .. } = Handle::read(&gone.info().handle).unwrap() else { panic!() };
+    let _running = gone.execute(ExecuteRequest::new("import time; time.sleep(600)")).await.unwrap();
+    is_busy(&gone).await;
+    assert_eq!(gone.stop(StopChoice::Keep, PATIENCE).await.unwrap(), StopReport::LeftRunning);
+    drop(gone);
+    let start = std::time::Instant::now();
+    while rest("GET", &server.url, "api/kernels").await[0]["connections"] != 0 {
+        assert!(start.elapsed() < PATIENCE, "the connection stays");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let join = ServerSettings { kernel_id: Some(kernel_id), share: false, ..server_settings(&server.url) };
+    let refused = place.create(on(join)).await.err();
+    assert!(matches!(refused, Some(SandboxError::InUse { .. })), "{refused:?}");
+}
+
+#[tokio::test]
 async fn a_kernel_gateway_works_whether_or_not_it_lists_its_kernels() {
     let place = Place::new();
     for lists in [false, true] {
@@ -119,6 +139,30 @@ async fn a_kernel_gateway_works_whether_or_not_it_lists_its_kernels() {
         };
         let error = place.runtime.create(wrong).await.err();
         assert!(matches!(error, Some(SandboxError::Refused { status: 401, .. })), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn notebook_7_and_the_server_of_a_hub_s_user_work_as_a_jupyter_server_does() {
+    let place = Place::new();
+    for module in ["notebook", SINGLE_USER] {
+        let server = server(module, &[]).await;
+        let sandbox = new_on(&place, &server.url).await;
+        assert_eq!(run(&sandbox, "6*7").await.text().as_deref(), Some("42"), "{module}");
+        sandbox.restart().await.unwrap();
+        assert_eq!(run(&sandbox, "7").await.text().as_deref(), Some("7"), "{module}");
+        assert_eq!(kernels(&server.url).await, 1, "{module}");
+        assert_eq!(sandbox.stop(StopChoice::Default, PATIENCE).await.unwrap(), StopReport::Ended);
+        assert_eq!(kernels(&server.url).await, 0, "{module}");
+        let wrong = CreateRequest {
+            credential: Some("wrong".to_owned().into()),
+            ..place.request(on(server_settings(&server.url)))
+        };
+        let error = place.runtime.create(wrong).await.err();
+        assert!(
+            matches!(error, Some(SandboxError::Refused { status: 401 | 403, .. })),
+            "{module}: {error:?}"
+        );
     }
 }
 
@@ -223,6 +267,23 @@ async fn a_server_that_is_cancelled_while_it_starts_leaves_nothing() {
     });
     assert!(matches!(place.runtime.create(request).await.err(), Some(SandboxError::Cancelled)));
     assert_eq!(std::fs::read_dir(place.folder.path().join("run")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_says_why_and_leaves_nothing() {
+    let place = Place::new();
+    let bare = place.folder.path().join("bare");
+    let made = std::process::Command::new(python()).args(["-m", "venv", "--without-pip"]).arg(&bare).status();
+    assert!(made.unwrap().success());
+    let settings = ManagedServerSettings { python: Some(bare.join("bin/python")), kernel: None };
+    let error = place.create(JupyterSettings::ManagedServer(settings)).await.err().unwrap();
+    assert!(
+        matches!(error, SandboxError::StartFailed { .. } | SandboxError::NotInstalled { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("jupyter_server"), "{error}");
+    let run = place.folder.path().join("run");
+    assert_eq!(std::fs::read_dir(run).map_or(0, Iterator::count), 0);
 }
 
 #[tokio::test]

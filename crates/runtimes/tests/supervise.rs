@@ -13,9 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sandbook_runtimes::supervise::{Child, Exit, Launch, Report};
+use sandbook_runtimes::supervise::{Child, Exit, Guard, Launch, Report};
 use sandbook_sandbox::{DeathCause, KernelStatus, SandboxError};
-use support::{Place, run};
+use support::{Place, lives, run};
 
 fn supervisor() -> PathBuf {
     env!("CARGO_BIN_EXE_sandbook-supervise").into()
@@ -24,11 +24,6 @@ fn supervisor() -> PathBuf {
 fn supervised(words: &[&str]) -> Launch {
     let words = words.iter().map(OsString::from).collect();
     Launch { words, supervisor: Some(vec![supervisor().into()]), ..Launch::default() }
-}
-
-fn lives(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    !stat.is_empty() && !stat.contains(") Z")
 }
 
 async fn dies(pid: u32) {
@@ -142,4 +137,44 @@ async fn a_supervised_kernel_runs_is_interrupted_and_its_death_is_told_with_its_
     let mut status = sandbox.status();
     let dead = status.wait_for(|status| *status == KernelStatus::Dead(DeathCause::Signal(11)));
     drop(tokio::time::timeout(Duration::from_secs(5), dead).await.unwrap().unwrap());
+}
+
+/// A process that nobody supervises, and that does not want to end.
+fn stubborn() -> std::process::Child {
+    Command::new("sh").args(["-c", "trap '' TERM HUP INT; while :; do sleep 1; done"]).spawn().unwrap()
+}
+
+#[tokio::test]
+async fn what_is_under_guard_is_killed_when_its_owner_is_gone_and_what_was_let_go_is_not() {
+    let [mut guarded, mut released] = [stubborn(), stubborn()];
+    let mut guard = Command::new(supervisor()).arg("--guard").stdin(Stdio::piped()).spawn().unwrap();
+    let mut pipe = guard.stdin.take().unwrap();
+    writeln!(pipe, "+{}\n+{}\nnonsense\n+0\n+1\n-{}", guarded.id(), released.id(), released.id()).unwrap();
+    drop(pipe);
+    assert!(guard.wait().unwrap().success());
+    dies(guarded.id()).await;
+    let lived = lives(released.id());
+    released.kill().unwrap();
+    drop((guarded.wait(), released.wait()));
+    assert!(lived);
+}
+
+#[tokio::test]
+async fn a_guard_lets_go_of_what_is_dropped_and_ends_with_the_last_of_it() {
+    let mut process = stubborn();
+    let guard = Guard::start(&[supervisor().into()]).unwrap();
+    let guarded = guard.take(process.id()).await.unwrap();
+    drop(guarded);
+    let guarded = guard.take(process.id()).await.unwrap();
+    drop(guard);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(lives(process.id()));
+    drop(guarded);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let lived = lives(process.id());
+    process.kill().unwrap();
+    drop(process.wait());
+    assert!(lived);
+    let nowhere = Guard::start(&["/nowhere/program".into()]).unwrap_err().to_string();
+    assert!(nowhere.contains("/nowhere/program"), "{nowhere}");
 }

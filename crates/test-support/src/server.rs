@@ -1,6 +1,6 @@
 //! Jupyter servers with folders of their own.
 //!
-//! A server is killed, not asked: its kernels notice that within a second and end as well.
+//! A server is killed, not asked, and its kernels with it: one that was still starting would not notice.
 
 use std::{
     io::{Read as _, Write as _},
@@ -18,10 +18,16 @@ use crate::{Killed, PATIENCE, python};
 /// What the servers of tests take. It is nowhere else, so a test can look for it where no token may be.
 pub const TOKEN: &str = "t0k3n-that-nobody-should-see-4711";
 
+/// `JupyterHub`'s server of one user, which takes [`TOKEN`] because a hub says that it is that user's.
+pub const SINGLE_USER: &str = "jupyterhub.singleuser";
+/// Where that server has its pages.
+const USER: &str = "/user/me/";
+
 /// A server that answers.
 #[derive(Debug)]
 pub struct Server {
     process: Killed,
+    _hub: Option<Killed>,
     /// Its address with its base path.
     pub url: Url,
     folder: TempDir,
@@ -54,17 +60,18 @@ impl Server {
         let folder = tempfile::Builder::new().prefix("sbs").tempdir().unwrap();
         let mut command = Command::new(python());
         command.args(["-m", module]).args(options).current_dir(folder.path());
-        if module == "kernel_gateway" {
-            command.args([&format!("--KernelGatewayApp.port={port}"), "--KernelGatewayApp.ip=127.0.0.1"]);
-            command.env("KG_AUTH_TOKEN", TOKEN);
-        } else {
-            command.args([
-                "--no-browser",
-                "--allow-root",
-                "--ServerApp.port_retries=0",
-                "--ServerApp.ip=127.0.0.1",
-            ]);
-            command.arg(format!("--ServerApp.port={port}")).env("JUPYTER_TOKEN", TOKEN);
+        let mut hub = None;
+        match module {
+            "kernel_gateway" => {
+                command.args([&format!("--KernelGatewayApp.port={port}"), "--KernelGatewayApp.ip=127.0.0.1"]);
+                command.env("KG_AUTH_TOKEN", TOKEN);
+            }
+            SINGLE_USER => hub = Some(below_a_hub(&mut command, port)),
+            _ => {
+                command.args(["--no-browser", "--allow-root"]);
+                command.args(["--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1"]);
+                command.arg(format!("--ServerApp.port={port}")).env("JUPYTER_TOKEN", TOKEN);
+            }
         }
         for kind in ["CONFIG", "DATA", "RUNTIME"] {
             command.env(format!("JUPYTER_{kind}_DIR"), folder.path().join(kind));
@@ -72,11 +79,12 @@ impl Server {
         command.env("JUPYTER_NO_CONFIG", "1").env("IPYTHONDIR", folder.path().join("ipython"));
         let log = std::fs::File::create(folder.path().join("server.log")).unwrap();
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-        let base =
-            options.iter().find_map(|option| option.strip_prefix("--ServerApp.base_url=")).unwrap_or("/");
+        let base = options.iter().find_map(|option| option.strip_prefix("--ServerApp.base_url="));
+        let base = if hub.is_some() { USER } else { base.unwrap_or("/") };
         let scheme = if options.iter().any(|option| option.contains("certfile")) { "https" } else { "http" };
         let mut server = Self {
             process: Killed(command.spawn().unwrap()),
+            _hub: hub,
             url: format!("{scheme}://127.0.0.1:{port}{base}").parse().unwrap(),
             folder,
         };
@@ -94,6 +102,20 @@ impl Server {
 
     fn has_ended(&mut self) -> bool {
         self.process.0.try_wait().unwrap().is_some()
+    }
+
+    /// The processes that it started and that live, where the system has `/proc`.
+    fn kernels_of_it(&self) -> Vec<String> {
+        let server = self.process.0.id().to_string();
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let is_child = |name: &String| {
+            let stat = std::fs::read_to_string(format!("/proc/{name}/stat")).unwrap_or_default();
+            // After the name in parentheses come the state and the parent.
+            stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1))
+                == Some(server.as_str())
+        };
+        names.filter(is_child).collect()
     }
 
     /// What it has said so far.
@@ -134,6 +156,21 @@ impl Server {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Held, so that it starts none between the look and its end. One that is gone already cannot be held.
+        let process = self.process.0.id().to_string();
+        drop(Command::new("kill").args(["-STOP", &process]).stderr(Stdio::null()).status());
+        std::thread::sleep(Duration::from_millis(20));
+        let kernels = self.kernels_of_it();
+        drop(self.process.0.kill());
+        drop(self.process.0.wait());
+        if !kernels.is_empty() {
+            drop(Command::new("kill").arg("-KILL").args(kernels).stderr(Stdio::null()).status());
+        }
     }
 }
 
@@ -181,6 +218,30 @@ async fn start(
         starting(&module, &options)
     };
     tokio::task::spawn_blocking(start).await.unwrap()
+}
+
+/// Lets a server of one user find a hub, which is started for it.
+fn below_a_hub(command: &mut Command, port: u16) -> Killed {
+    let hub = free_port();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/standins/hub.py");
+    let process = Command::new(python()).args([program, &hub.to_string(), TOKEN]).spawn().unwrap();
+    let scopes = r#"["access:servers!server=me/"]"#;
+    let service = format!("http://127.0.0.1:{port}{USER}");
+    let api = format!("http://127.0.0.1:{hub}/hub/api");
+    command.arg("--allow-root").envs([
+        ("JUPYTERHUB_SERVICE_URL", service.as_str()),
+        ("JUPYTERHUB_SERVICE_PREFIX", USER),
+        ("JUPYTERHUB_BASE_URL", "/"),
+        ("JUPYTERHUB_API_URL", &api),
+        ("JUPYTERHUB_API_TOKEN", "the-servers-own"),
+        ("JUPYTERHUB_USER", "me"),
+        ("JUPYTERHUB_SERVER_NAME", ""),
+        ("JUPYTERHUB_CLIENT_ID", "jupyterhub-user-me"),
+        ("JUPYTERHUB_OAUTH_SCOPES", scopes),
+        ("JUPYTERHUB_OAUTH_ACCESS_SCOPES", scopes),
+        ("JUPYTERHUB_OAUTH_CALLBACK_URL", "/user/me/oauth_callback"),
+    ]);
+    Killed(process)
 }
 
 fn free_port() -> u16 {

@@ -2,16 +2,7 @@
 
 use sandbook_sandbox::{Capabilities, Capability, Support};
 
-fn common() -> Capabilities {
-    let yes = || Support::Yes(String::new());
-    Capabilities::default()
-        .with(Capability::Execute, yes())
-        .with(Capability::RichOutput, yes())
-        .with(Capability::Input, yes())
-        .with(Capability::Interrupt, yes())
-        .with(Capability::Restart, yes())
-        .with(Capability::Completion, yes())
-}
+use crate::capability::{NOT_ISOLATED, of_a_kernel};
 
 fn without_files(capabilities: Capabilities) -> Capabilities {
     let not_yet = |what: &str| Support::No(format!("{what} of Jupyter sandboxes are not offered yet."));
@@ -25,9 +16,8 @@ fn without_files(capabilities: Capabilities) -> Capabilities {
 }
 
 pub(super) fn local() -> Capabilities {
-    let isolation = "None: the code can do what you can do on this computer.";
     without_files(
-        common()
+        of_a_kernel()
             .with(
                 Capability::Replay,
                 Support::Yes("The connection to a kernel on this computer is not lost.".into()),
@@ -36,14 +26,14 @@ pub(super) fn local() -> Capabilities {
                 Capability::Survive,
                 Support::Yes("The kernel can stay when its notebook is closed.".into()),
             )
-            .with(Capability::Isolation, Support::No(isolation.into())),
+            .with(Capability::Isolation, Support::No(NOT_ISOLATED.into())),
     )
 }
 
 pub(super) fn server() -> Capabilities {
     let replay = "The server keeps output while nobody else is connected to the kernel.";
     without_files(
-        common()
+        of_a_kernel()
             .with(Capability::Replay, Support::Limited(replay.into()))
             .with(Capability::Survive, Support::Yes("The kernel can stay on the server.".into()))
             .with(Capability::Isolation, Support::No("As far as the server's machine is from yours.".into())),
@@ -51,11 +41,10 @@ pub(super) fn server() -> Capabilities {
 }
 
 pub(super) fn managed() -> Capabilities {
-    let isolation = "None: the code can do what you can do on this computer.";
     without_files(
-        common()
+        of_a_kernel()
             .with(Capability::Replay, Support::Yes(String::new()))
             .with(Capability::Survive, Support::No("The server ends with its sandbox.".into()))
-            .with(Capability::Isolation, Support::No(isolation.into())),
+            .with(Capability::Isolation, Support::No(NOT_ISOLATED.into())),
     )
 }

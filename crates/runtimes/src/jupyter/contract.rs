@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use sandbook_jupyter::{Link, RawJson};
 use sandbook_sandbox::{
-    BoxFuture, Capabilities, Completeness, CompletionMatch, CompletionReply, ExecuteRequest, Execution,
-    HistoryEntry, InspectReply, KernelInfo, KernelStatus, Sandbox, SandboxError, SandboxInfo, StopChoice,
-    StopReport,
+    BoxFuture, Capabilities, Completeness, CompletionMatch, CompletionReply, CredentialStatus,
+    ExecuteRequest, Execution, HistoryEntry, InspectReply, KernelInfo, KernelStatus, Lease, Sandbox,
+    SandboxError, SandboxInfo, StopChoice, StopReport,
 };
+use secrecy::SecretString;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -21,7 +22,7 @@ const READY_PATIENCE: Duration = Duration::from_mins(1);
 
 impl Sandbox for JupyterSandbox {
     fn info(&self) -> SandboxInfo {
-        SandboxInfo { handle: self.0.host.handle().keep(), ..self.0.info.clone() }
+        SandboxInfo { handle: self.0.host.handle(), ..self.0.info.clone() }
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -47,6 +48,34 @@ impl Sandbox for JupyterSandbox {
 
     fn status(&self) -> watch::Receiver<KernelStatus> {
         self.0.status.subscribe()
+    }
+
+    fn credential(&self) -> watch::Receiver<CredentialStatus> {
+        self.0.credential.subscribe()
+    }
+
+    fn renew(&self, credential: SecretString) -> BoxFuture<'_, Result<(), SandboxError>> {
+        Box::pin(self.0.renew(credential))
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        self.0.host.lease()
+    }
+
+    fn prolong(&self, life: Duration) -> BoxFuture<'_, Result<(), SandboxError>> {
+        let not_here = "Nobody can put off when this sandbox ends.";
+        self.0
+            .host
+            .prolong(life)
+            .unwrap_or_else(|| Box::pin(async { Err(SandboxError::Unsupported { reason: not_here.into() }) }))
+    }
+
+    fn pause(&self) -> BoxFuture<'_, Result<(), SandboxError>> {
+        Box::pin(self.0.pause())
+    }
+
+    fn resume(&self) -> BoxFuture<'_, Result<(), SandboxError>> {
+        Box::pin(self.0.resume())
     }
 
     fn execute(&self, request: ExecuteRequest) -> BoxFuture<'_, Result<Execution, SandboxError>> {

@@ -10,14 +10,17 @@ use sandbook_sandbox::{AttachHandle, CreateRequest, Sandbox, SandboxError, Sandb
 use super::{
     JupyterRuntime, VARIANT, capability, host,
     joined::JoinedHost,
-    launch::{Plan, make_private},
+    launch::Plan,
     local::LocalHost,
     managed::{ManagedHost, ServerPlan},
-    python::{self, Interpreter},
     rest::Server,
     sandbox::JupyterSandbox,
-    server::{OnServer, ServerHost},
+    server::{OnServer, ServerHost, WhenRefused},
     settings::{Handle, JupyterSettings, LocalSettings, ManagedServerSettings, ServerSettings},
+};
+use crate::{
+    process::make_private,
+    python::{self, Interpreter},
 };
 
 impl JupyterRuntime {
@@ -31,9 +34,7 @@ impl JupyterRuntime {
         request: CreateRequest,
     ) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let folder = request.settings.working_directory.clone();
-        if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(SandboxError::FolderMissing { folder: folder.display().to_string() });
-        }
+        is_there(folder.as_deref())?;
         make_private(&self.surrounding.run_folder)?;
         let (this, for_search) = (self.clone(), folder.clone());
         let search = move || this.local_kernels(for_search.as_deref()).choose(&settings, this.home());
@@ -72,10 +73,11 @@ impl JupyterRuntime {
         let folder =
             request.settings.working_directory.as_ref().map(|folder| folder.to_string_lossy().into_owned());
         let start = async {
-            match &settings.kernel_id {
-                Some(kernel_id) => ServerHost::join(server, kernel_id, settings.share).await,
-                None => ServerHost::start(server, &settings, folder.as_deref()).await,
+            if let Some(kernel_id) = &settings.kernel_id {
+                return ServerHost::join(server, kernel_id, settings.share).await;
             }
+            let kernel = settings.kernel.as_deref();
+            ServerHost::start(server, kernel, folder.as_deref(), WhenRefused::End).await
         };
         let on_server = tokio::select! {
             on_server = start => on_server?,
@@ -89,6 +91,7 @@ impl JupyterRuntime {
         settings: ManagedServerSettings,
         request: CreateRequest,
     ) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        is_there(request.settings.working_directory.as_deref())?;
         let root = request
             .settings
             .working_directory
@@ -100,14 +103,13 @@ impl JupyterRuntime {
         let plan = ServerPlan {
             python,
             root: root.clone(),
+            environment: request.settings.environment.clone(),
             run_folder: self.surrounding.run_folder.clone(),
             supervisor: self.surrounding.supervisor.clone(),
         };
         let managed = plan.start(&request.progress, &request.cancel).await?;
-        let server_settings =
-            ServerSettings { kernel: settings.kernel, ..ServerSettings::new(managed.url.clone()) };
-        let server = Server::new(&server_settings, Some(managed.token.clone()))?;
-        let start = ServerHost::start(server, &server_settings, None);
+        let server = Server::new(&ServerSettings::new(managed.url.clone()), Some(managed.token.clone()))?;
+        let start = ServerHost::start(server, settings.kernel.as_deref(), None, WhenRefused::End);
         let on_server = tokio::select! {
             on_server = start => on_server?,
             () = request.cancel.cancelled() => return Err(SandboxError::Cancelled),
@@ -152,7 +154,8 @@ impl JupyterRuntime {
     ) -> Result<Arc<dyn Sandbox>, SandboxError> {
         match (Handle::read(&handle)?, JupyterSettings::read(&request.settings)?) {
             (Handle::Local { connection_file }, _) => {
-                let (host, connected, name) = JoinedHost::join(connection_file).await?;
+                let (host, connected, name) =
+                    JoinedHost::join(connection_file, self.surrounding.run_folder.clone()).await?;
                 let info = SandboxInfo {
                     variant: VARIANT,
                     title: request.settings.name.unwrap_or(name),
@@ -174,14 +177,24 @@ impl JupyterRuntime {
                 Ok(server_sandbox(on_server, address, request.settings.name, None))
             }
             (Handle::Server { .. }, _) => {
-                Err(SandboxError::Gone { what: "the server that was started for this kernel".into() })
+                let reason =
+                    "A server that was started for one sandbox ends with it, so its kernel cannot be joined.";
+                Err(SandboxError::Unsupported { reason: reason.into() })
             }
         }
     }
 }
 
+/// A folder in which a program of this computer shall start.
+fn is_there(folder: Option<&Path>) -> Result<(), SandboxError> {
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => Err(SandboxError::FolderMissing { folder: folder.display().to_string() }),
+        None => Ok(()),
+    }
+}
+
 fn host_handle(host: &dyn host::Host) -> AttachHandle {
-    host.handle().keep()
+    host.handle()
 }
 
 fn server_sandbox(
@@ -198,7 +211,7 @@ fn server_sandbox(
         subtitle: address,
         working_directory: folder,
         owned: host.owned(),
-        handle: host_handle(&host),
+        handle: host_handle(&*host),
     };
     let sandbox = JupyterSandbox::new(info, capability::server(), Box::new(host), connected);
     Arc::new(if busy { sandbox.found_busy() } else { sandbox })

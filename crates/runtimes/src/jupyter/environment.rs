@@ -12,7 +12,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::python::{self, Interpreter};
+use crate::{
+    python::{self, Interpreter},
+    supervise::keys::without_keys,
+};
 
 /// What is installed into it.
 pub const PACKAGES: &[&str] = &["ipykernel"];
@@ -70,7 +73,20 @@ pub async fn make(
 }
 
 fn failed(what: &str, detail: &str) -> SandboxError {
-    SandboxError::StartFailed { what: what.to_owned(), detail: detail.to_owned() }
+    // Debian and its like take this part out of their Python.
+    let (reason, next) = if detail.contains("ensurepip") {
+        (
+            "this Python cannot make environments, because its part `venv` is not installed. Nothing was changed"
+                .to_owned(),
+            "Install it with `sudo apt install python3-venv`, then make the environment again.",
+        )
+    } else {
+        (
+            format!("it was not made, and nothing of it is left: {detail}"),
+            "The last lines say why. Mend it, then make the environment again.",
+        )
+    };
+    SandboxError::NotReady { what: what.to_owned(), reason, next: next.into() }
 }
 
 /// Runs a program to its end and reports its lines; each brings the share a little nearer to `to`.
@@ -86,6 +102,7 @@ async fn run(
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
     command.kill_on_drop(true);
+    without_keys(command.as_std_mut());
     let mut child = command.spawn().map_err(|error| failed(what, &error.to_string()))?;
     let stderr = child.stderr.take();
     let errors = tokio::spawn(async move {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use sandbook_jupyter::{ExecutionEnd, ExecutionEvent, KernelClient, Link, Message};
-use sandbook_sandbox::{DeathCause, End, Event, EventKind, SandboxError};
+use sandbook_sandbox::{DeathCause, End, Event, EventKind, SandboxError, StreamName};
 use secrecy::SecretString;
 use tokio::{
     sync::{mpsc, watch},
@@ -18,9 +18,8 @@ use tokio::{
 use tracing::Instrument as _;
 
 use super::{sandbox::Inner, translate::Translator};
+use crate::time_limit::{Due, TimeLimit};
 
-/// How long code that was interrupted for its time limit may take to end before its outcome is told without it.
-const AFTER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a dead kernel's process may take to tell why.
 const CAUSE_PATIENCE: Duration = Duration::from_millis(700);
 
@@ -35,21 +34,9 @@ pub(super) struct Run {
     pub(super) execution: sandbook_jupyter::Execution,
     pub(super) events: mpsc::UnboundedSender<Event>,
     pub(super) input: mpsc::UnboundedReceiver<SecretString>,
-    pub(super) timeout: Option<Duration>,
-    pub(super) restart_after: Option<Duration>,
+    pub(super) limit: TimeLimit,
     /// Counts the interrupts that were asked for here.
     pub(super) interrupts: Arc<AtomicU64>,
-}
-
-/// Which limit comes next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Limit {
-    None,
-    Timeout,
-    /// It was interrupted for its time limit.
-    Restart,
-    /// The outcome is told without its end.
-    Outcome,
 }
 
 impl Run {
@@ -57,22 +44,18 @@ impl Run {
     pub(super) async fn carry(mut self) {
         let mut translator = Translator::default();
         let mut interrupts_before = self.interrupts.load(Ordering::SeqCst);
-        let mut limit = if self.timeout.is_some() { Limit::Timeout } else { Limit::None };
-        let mut deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let mut link = self.client.link();
         let mut away = Away::default();
         let mut prompt: Option<Message> = None;
-        let mut timed_out = false;
         let mut told = false;
         loop {
             let event = tokio::select! {
                 event = self.execution.next() => event,
-                () = sleep_until(deadline) => {
-                    timed_out = true;
-                    (limit, deadline) = self.limit_reached(limit);
-                    if limit == Limit::None && !told {
+                due = self.limit.due() => {
+                    self.keep_limit(due);
+                    if due == Due::Outcome && !told {
                         told = true;
-                        self.tell(false, EventKind::End(End { timed_out, ..translator.end(false) }));
+                        self.tell(false, EventKind::End(End { timed_out: true, ..translator.end(false) }));
                     }
                     continue;
                 }
@@ -104,6 +87,7 @@ impl Run {
                             self.note_gap(&Link::Connected, &mut away, false);
                         }
                         let asked = self.interrupts.load(Ordering::SeqCst) > interrupts_before;
+                        let timed_out = self.limit.reached();
                         let of_kernel = End { timed_out, ..translator.end(asked && !timed_out) };
                         let end = self.end(end, of_kernel).await;
                         self.tell(false, EventKind::End(end));
@@ -114,6 +98,9 @@ impl Run {
                 Some(event) => {
                     if let ExecutionEvent::InputRequest(message) = &event {
                         prompt = Some(message.clone());
+                    }
+                    if let ExecutionEvent::Output(message) = &event {
+                        self.refuse(message);
                     }
                     for kind in translator.events(&event) {
                         if matches!(kind, EventKind::Started { .. }) {
@@ -132,26 +119,26 @@ impl Run {
         drop(self.events.send(Event { at: SystemTime::now(), late, kind }));
     }
 
-    /// What to do at a limit, and the next one.
-    fn limit_reached(&self, limit: Limit) -> (Limit, Option<Instant>) {
-        let after = |limit, pause| (limit, Some(Instant::now() + pause));
-        match limit {
-            Limit::Timeout => {
-                if let Some(inner) = self.inner.upgrade() {
-                    tokio::spawn(async move { inner.interrupt_for_timeout().await }.in_current_span());
-                }
-                match self.restart_after {
-                    Some(grace) => after(Limit::Restart, grace),
-                    None => after(Limit::Outcome, AFTER_TIMEOUT),
-                }
+    /// Answers what only another client could do, so that the code does not wait for it.
+    fn refuse(&self, message: &Message) {
+        let Some(refusal) = self.inner.upgrade().and_then(|inner| inner.host.refuse(message)) else { return };
+        if let Err(error) = self.client.send_raw(refusal.reply) {
+            tracing::warn!(%error, "the refusal of a kernel's request was not sent");
+        }
+        let text = format!("{}\n", refusal.said);
+        self.tell(false, EventKind::Stream { name: StreamName::Stderr, text });
+    }
+
+    fn keep_limit(&self, due: Due) {
+        let Some(inner) = self.inner.upgrade() else { return };
+        match due {
+            Due::Interrupt => {
+                tokio::spawn(async move { inner.interrupt_for_timeout().await }.in_current_span());
             }
-            Limit::Restart => {
-                if let Some(inner) = self.inner.upgrade() {
-                    tokio::spawn(inner.restart_for_timeout().in_current_span());
-                }
-                after(Limit::Outcome, AFTER_TIMEOUT)
+            Due::Restart => {
+                tokio::spawn(inner.restart_for_timeout().in_current_span());
             }
-            Limit::Outcome | Limit::None => (Limit::None, None),
+            Due::Outcome => {}
         }
     }
 
@@ -165,9 +152,9 @@ impl Run {
             }
             Link::Connected => {
                 if let Some((since, silent)) = away.since.take() {
-                    away.last_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    away.is_believed = !silent;
-                    self.tell(late, EventKind::Gap { away_ms: away.last_ms, replayed: !silent });
+                    let away_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    away.believed_ms = (!silent).then_some(away_ms);
+                    self.tell(late, EventKind::Gap { away_ms, replayed: !silent });
                 }
             }
             _ => {}
@@ -181,16 +168,20 @@ impl Run {
                 *silent = true;
                 self.note_gap(&Link::Connected, away, late);
             }
-            None if away.is_believed => {
-                away.is_believed = false;
-                self.tell(late, EventKind::Gap { away_ms: away.last_ms, replayed: false });
+            None => {
+                if let Some(away_ms) = away.believed_ms.take() {
+                    self.tell(late, EventKind::Gap { away_ms, replayed: false });
+                }
             }
-            None => {}
         }
     }
 
     async fn end(&mut self, end: ExecutionEnd, of_kernel: End) -> End {
         let infrastructure = match end {
+            // it was interrupted so that its kernel could be restarted
+            ExecutionEnd::Complete if self.is_restarted() && of_kernel.interrupted && !of_kernel.timed_out => {
+                SandboxError::Died { cause: "it was restarted".into() }
+            }
             ExecutionEnd::Complete => return of_kernel,
             // our own restart, because the time was up
             ExecutionEnd::Restarted | ExecutionEnd::Died if of_kernel.timed_out && self.is_restarted() => return of_kernel,
@@ -213,6 +204,9 @@ impl Run {
     }
 
     async fn cause(&mut self) -> DeathCause {
+        if let Some(cause) = self.inner.upgrade().and_then(|inner| inner.host.cause()) {
+            return cause;
+        }
         let Some(death) = &mut self.death else { return DeathCause::NotReported };
         let told = tokio::time::timeout(CAUSE_PATIENCE, death.wait_for(Option::is_some)).await;
         told.ok()
@@ -226,17 +220,8 @@ impl Run {
 struct Away {
     /// Since when, and whether it was noticed by silence, while it lasts.
     since: Option<(Instant, bool)>,
-    /// How long the last one was.
-    last_ms: u64,
-    /// Whether it was said that all of the last one was replayed.
-    is_believed: bool,
-}
-
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
+    /// How long the last one was, as long as it is said that all of it was replayed.
+    believed_ms: Option<u64>,
 }
 
 /// A receiver whose sender is kept for ever, so that it neither changes nor ends.

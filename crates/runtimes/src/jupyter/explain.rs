@@ -8,10 +8,10 @@ use url::Url;
 use super::rest::Server;
 
 impl Server {
-    pub(super) fn check(&self, status: StatusCode) -> Result<(), SandboxError> {
+    pub(crate) fn check(&self, status: StatusCode) -> Result<(), SandboxError> {
         let address = self.address.clone();
         match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if self.token.is_none() => {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !self.shows_a_secret() => {
                 Err(SandboxError::CredentialMissing { address })
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
@@ -34,10 +34,10 @@ impl Server {
         self.wrong_peer(&format!("it leads to {to}"))
     }
 
-    pub(super) fn wrong_peer(&self, detail: &str) -> SandboxError {
+    pub(crate) fn wrong_peer(&self, detail: &str) -> SandboxError {
         SandboxError::WrongPeer {
             address: self.address.clone(),
-            expected: "a Jupyter server".into(),
+            expected: self.peer.into(),
             detail: detail.to_owned(),
         }
     }
@@ -79,7 +79,7 @@ impl Server {
         use sandbook_jupyter::Error;
         let address = self.address.clone();
         match error {
-            Error::Refused { .. } if self.token.is_none() => SandboxError::CredentialMissing { address },
+            Error::Refused { .. } if !self.shows_a_secret() => SandboxError::CredentialMissing { address },
             Error::Refused { status } => SandboxError::Refused { address, status },
             Error::KernelGone => SandboxError::Gone { what: format!("the kernel {kernel_id}") },
             Error::Unreachable { reason, .. } => SandboxError::Unreachable { address, detail: reason },
@@ -101,11 +101,18 @@ fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
 }
 
 /// A server's own words for what went wrong.
-pub(super) fn said(status: StatusCode, answer: &Value) -> String {
+pub(crate) fn said(status: StatusCode, answer: &Value) -> String {
     let text = |name| answer.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     text("message")
         .or(text("reason"))
         .map_or_else(|| format!("HTTP {status}"), |message| format!("HTTP {}: {message}", status.as_u16()))
+}
+
+/// Whether a proxy answers for a server that is not up yet.
+#[cfg(feature = "datalayer")]
+pub(crate) fn is_warming_up(error: &SandboxError) -> bool {
+    let SandboxError::WrongPeer { detail, .. } = error else { return false };
+    ["HTTP 502", "HTTP 503", "HTTP 504"].iter().any(|status| detail.contains(status))
 }
 
 pub(super) fn not_json(status: StatusCode, bytes: &[u8]) -> String {

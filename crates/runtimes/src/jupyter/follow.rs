@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tracing::Instrument as _;
 
 use super::{
+    host::Presence,
     sandbox::{Inner, lock},
     translate::Translator,
 };
@@ -24,6 +25,19 @@ const LAST_MESSAGES: Duration = Duration::from_millis(300);
 
 impl Inner {
     pub(super) fn set_status(&self, generation: u64, status: KernelStatus) {
+        let status = match status {
+            KernelStatus::Dead(DeathCause::NotReported) => {
+                KernelStatus::Dead(self.host.cause().unwrap_or(DeathCause::NotReported))
+            }
+            KernelStatus::Gone { reason } => {
+                KernelStatus::Gone { reason: self.host.why_gone().unwrap_or(reason) }
+            }
+            // what stands still says nothing of itself
+            status if self.paused.load(Ordering::SeqCst) && !matches!(status, KernelStatus::Dead(_)) => {
+                KernelStatus::Paused
+            }
+            status => status,
+        };
         if lock(&self.live).generation == generation && !self.stopped.load(Ordering::SeqCst) {
             self.status.send_if_modified(|present| {
                 let changed = *present != status;
@@ -68,6 +82,9 @@ impl Inner {
                 match event {
                     SessionEvent::Link(link) => {
                         tell(&link);
+                        if matches!(link, Link::Refused { .. }) {
+                            inner.credential_refused();
+                        }
                         let closed = link == Link::Ended(LinkEnd::KernelClosed);
                         let gone =
                             if link == Link::Ended(LinkEnd::Stopped) { lock(&inner.live).gone } else { None };
@@ -145,15 +162,19 @@ impl Inner {
                     _ = link.wait_for(|link| matches!(link, Link::Ended(_))) => return,
                 }
                 let Some(inner) = weak.upgrade() else { return };
-                if !inner.host.exists().await {
-                    let client = {
-                        let mut live = lock(&inner.live);
-                        live.gone = Some(NOT_KNOWN);
-                        live.client.clone()
-                    };
-                    client.kernel_died();
-                    client.stop();
-                    return;
+                match inner.host.presence().await {
+                    Presence::There => {}
+                    Presence::Refused => inner.credential_refused(),
+                    Presence::Gone => {
+                        let client = {
+                            let mut live = lock(&inner.live);
+                            live.gone = Some(NOT_KNOWN);
+                            live.client.clone()
+                        };
+                        client.kernel_died();
+                        client.stop();
+                        return;
+                    }
                 }
             }
         });
@@ -169,6 +190,7 @@ fn tell(link: &Link) {
             tracing::warn!(reason, quiet_ms = quiet.as_millis(), "the connection is away");
         }
         Link::Reconnecting { attempt, reason, .. } => tracing::debug!(reason, attempt, "still away"),
+        Link::Refused { status } => tracing::warn!(status, "the credential is not taken any more"),
         Link::Ended(end) => tracing::info!(%end, "the connection ended"),
     }
 }
@@ -193,6 +215,10 @@ fn link_status(link: &Link, since: &mut Option<SystemTime>, activity: Activity) 
             let now = SystemTime::now();
             let since = *since.get_or_insert(now - *quiet);
             Some(KernelStatus::Reconnecting { since, attempt: *attempt, next_attempt: now + *pause })
+        }
+        Link::Refused { .. } => {
+            let since = *since.get_or_insert_with(SystemTime::now);
+            Some(KernelStatus::Refused { since })
         }
         // of a closed socket the process tells why
         Link::Connecting | Link::Ended(LinkEnd::Stopped | LinkEnd::KernelClosed) => None,

@@ -3,10 +3,10 @@
 use std::{path::PathBuf, time::Duration};
 
 use sandbook_jupyter::{ConnectionInfo, KernelClient, SessionId, ZeroMq};
-use sandbook_sandbox::{BoxFuture, SandboxError, StopChoice, StopReport};
+use sandbook_sandbox::{AttachHandle, BoxFuture, SandboxError, StopChoice, StopReport};
 
 use super::{
-    host::{Connected, HERE, Host},
+    host::{Connected, HERE, Host, Presence},
     settings::Handle,
 };
 
@@ -14,11 +14,16 @@ use super::{
 /// to watch, only its sockets.
 pub(super) struct JoinedHost {
     connection_file: PathBuf,
+    /// Where kernels that were started here have their folders: such a one has its folder removed when it is shut down.
+    run_folder: PathBuf,
 }
 
 impl JoinedHost {
     /// Joins the kernel of a connection file.
-    pub(super) async fn join(connection_file: PathBuf) -> Result<(Self, Connected, String), SandboxError> {
+    pub(super) async fn join(
+        connection_file: PathBuf,
+        run_folder: PathBuf,
+    ) -> Result<(Self, Connected, String), SandboxError> {
         let gone = || SandboxError::Gone { what: format!("the kernel of {}", connection_file.display()) };
         let info = ConnectionInfo::read(&connection_file).map_err(|_| gone())?;
         let name = info.kernel_name.clone();
@@ -31,7 +36,16 @@ impl JoinedHost {
             client.stop();
             return Err(gone());
         }
-        Ok((Self { connection_file }, connected, name))
+        Ok((Self { connection_file, run_folder }, connected, name))
+    }
+}
+
+impl JoinedHost {
+    fn remove_folder(&self) {
+        let folder = self.connection_file.parent();
+        if let Some(ours) = folder.filter(|folder| folder.parent() == Some(&self.run_folder)) {
+            drop(std::fs::remove_dir_all(ours));
+        }
     }
 }
 
@@ -64,17 +78,20 @@ impl Host for JoinedHost {
                 link.wait_for(|link| matches!(link, sandbook_jupyter::Link::Ended(_))).await.is_ok()
             };
             match tokio::time::timeout(grace, ended).await {
-                Ok(_) => Ok(StopReport::Ended),
+                Ok(_) => {
+                    self.remove_folder();
+                    Ok(StopReport::Ended)
+                }
                 Err(_) => Err(SandboxError::TimedOut { what: "the kernel's end".into(), limit: grace }),
             }
         })
     }
 
-    fn exists(&self) -> BoxFuture<'_, bool> {
-        Box::pin(async { true })
+    fn presence(&self) -> BoxFuture<'_, Presence> {
+        Box::pin(async { Presence::There })
     }
 
-    fn handle(&self) -> Handle {
-        Handle::Local { connection_file: self.connection_file.clone() }
+    fn handle(&self) -> AttachHandle {
+        Handle::Local { connection_file: self.connection_file.clone() }.keep()
     }
 }

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use sandbook_jupyter::kernelspec::{KernelSpec, Search};
 use sandbook_sandbox::SandboxError;
 
-use super::{
-    python::{self, Interpreter, Surroundings},
-    settings::LocalSettings,
-};
+use super::settings::LocalSettings;
+use crate::python::{self, Interpreter, Surroundings};
 
 /// A kernel that can be started here.
 #[derive(Debug, Clone)]

@@ -1,31 +1,23 @@
 //! Starting a kernel on this computer: its folder, its connection file, its process.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
 use sandbook_jupyter::{ConnectionInfo, SessionId, ZeroMq};
-use sandbook_sandbox::{DeathCause, SandboxError};
-use tokio::sync::watch;
+use sandbook_sandbox::SandboxError;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
-use uuid::Uuid;
 
 use super::{
     host::{Connected, HERE},
     kernels::LocalKernel,
 };
-use crate::supervise::{Child, Exit, Launch};
+use crate::{
+    process::{self, LONGEST_RUN_FOLDER, RunFolder},
+    supervise::{Child, Launch},
+};
 
 const READY_PATIENCE: Duration = Duration::from_mins(1);
 /// How often other ports are tried.
 const PORT_ATTEMPTS: u32 = 3;
-/// Unix sockets have paths of at most 107 bytes (103 on macOS); ours end with `/k-1`.
-const LONGEST_RUN_FOLDER: usize = 96;
 
 /// How to start a kernel, again and again.
 #[derive(Clone)]
@@ -46,36 +38,9 @@ pub(super) struct Running {
     pub(super) folder: RunFolder,
 }
 
-/// A folder with a kernel's connection file and sockets, removed on drop unless the kernel survives.
-pub(super) struct RunFolder {
-    path: PathBuf,
-    pub(super) keep: bool,
-}
-
-impl RunFolder {
-    fn make(parent: &Path) -> std::io::Result<Self> {
-        let id = Uuid::new_v4().simple().to_string();
-        let path = parent.join(id.get(..8).unwrap_or(&id));
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path)?;
-        Ok(Self { path, keep: false })
-    }
-}
-
-impl Drop for RunFolder {
-    fn drop(&mut self) {
-        if !self.keep {
-            drop(fs::remove_dir_all(&self.path));
-        }
-    }
-}
-
 impl Plan {
-    /// Starts the kernel and connects; gives up, and stops it again, when cancelled. Free TCP ports can be taken by somebody else before the kernel binds them: then others are
-    /// tried.
+    /// Starts the kernel and connects; gives up, and stops it again, when cancelled. Free TCP ports can be taken by
+    /// somebody else before the kernel binds them: then others are tried.
     pub(super) async fn launch(
         &self,
         cancel: &CancellationToken,
@@ -98,13 +63,13 @@ impl Plan {
         let name = &self.kernel.spec.name;
         let over_ipc = cfg!(unix)
             && self.kernel.spec.is_ipykernel()
-            && folder.path.as_os_str().len() <= LONGEST_RUN_FOLDER;
+            && folder.path().as_os_str().len() <= LONGEST_RUN_FOLDER;
         let info = if over_ipc {
-            ConnectionInfo::ipc(&folder.path, name)
+            ConnectionInfo::ipc(folder.path(), name)
         } else {
             ConnectionInfo::tcp(name).map_err(|error| failed(error.to_string()))?
         };
-        let connection_file = folder.path.join("kernel.json");
+        let connection_file = folder.path().join("kernel.json");
         info.write(&connection_file).map_err(|error| failed(error.to_string()))?;
         let launch = Launch {
             words: self.kernel.spec.command(&connection_file),
@@ -133,15 +98,9 @@ impl Plan {
         };
         if let Some(exit) = died {
             client.stop();
-            // what it wrote last is read in another task
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            return Err(failed(format!(
-                "it ended at once ({}). It said: {}",
-                cause(exit),
-                last_lines(&child.last_words())
-            )));
+            return Err(failed(process::ended_at_once(&child, exit).await));
         }
-        let death = connected.span.in_scope(|| death_of(&child));
+        let death = connected.span.in_scope(|| process::death_of(&child));
         let connected = Connected { death: Some(death), ..connected };
         Ok((Running { child, connection_file, folder }, connected))
     }
@@ -152,58 +111,8 @@ impl Plan {
         let of_spec = self.kernel.spec.environment(outer).into_iter();
         let mut environment: BTreeMap<String, OsString> =
             of_spec.map(|(name, value)| (name, value.into())).collect();
-        if let Some(python) = &self.kernel.python
-            && let Some(programs) = python.program.parent()
-        {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let folders = std::iter::once(programs.to_owned()).chain(std::env::split_paths(&path));
-            if let Ok(path) = std::env::join_paths(folders) {
-                environment.insert("PATH".into(), path);
-            }
-            if python.prefix.join("pyvenv.cfg").is_file() {
-                environment.insert("VIRTUAL_ENV".into(), python.prefix.clone().into());
-            }
-        }
+        environment.extend(self.kernel.python.iter().flat_map(process::activated));
         environment.extend(self.environment.iter().map(|(name, value)| (name.clone(), value.into())));
         environment
     }
-}
-
-/// The last lines of what a program said.
-fn last_lines(words: &str) -> String {
-    const SHOWN: usize = 8;
-    let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
-    if lines.is_empty() { "nothing".into() } else { lines[lines.len().saturating_sub(SHOWN)..].join("\n") }
-}
-
-fn cause(exit: Exit) -> DeathCause {
-    match exit {
-        Exit { signal: Some(signal), .. } => DeathCause::Signal(signal),
-        Exit { code: Some(code), .. } => DeathCause::ExitCode(code),
-        Exit { .. } => DeathCause::NotReported,
-    }
-}
-
-/// The cause of a child's death, once it has died.
-fn death_of(child: &Child) -> watch::Receiver<Option<DeathCause>> {
-    let mut exit = child.exit();
-    let (sender, receiver) = watch::channel(None);
-    let watched = async move {
-        let exit = exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
-        if let Some(peak) = exit.and_then(|exit| exit.peak_memory) {
-            tracing::info!(peak_memory = peak, "a kernel has ended");
-        }
-        sender.send_replace(exit.map(cause));
-    };
-    tokio::spawn(watched.in_current_span());
-    receiver
-}
-
-/// Makes the folder for run folders, for its owner only.
-pub(super) fn make_private(folder: &Path) -> Result<(), SandboxError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|error| SandboxError::Failed(format!("{}: {error}", folder.display())))
 }

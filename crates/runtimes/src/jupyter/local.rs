@@ -7,19 +7,18 @@ use std::{
 };
 
 use sandbook_jupyter::{Activity, KernelClient, kernelspec::InterruptMode};
-use sandbook_sandbox::{BoxFuture, SandboxError, StopChoice, StopReport};
+use sandbook_sandbox::{AttachHandle, BoxFuture, SandboxError, StopChoice, StopReport};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    host::{Connected, Host},
+    host::{Connected, Host, Presence},
     launch::{Plan, Running},
     settings::Handle,
 };
+use crate::process;
 
 /// How long a kernel has to end itself before a restart kills it.
 const RESTART_GRACE: Duration = Duration::from_secs(2);
-/// How often code is interrupted that keeps a kernel from ending.
-const INTERRUPT_EVERY: Duration = Duration::from_millis(300);
 
 /// Keeps a kernel of this computer.
 pub(super) struct LocalHost {
@@ -40,37 +39,9 @@ impl LocalHost {
     }
 
     async fn end(running: &Running, client: &KernelClient, restart: bool, grace: Duration) -> StopReport {
-        if running.child.wait_for(Duration::ZERO).await.is_some() {
-            return StopReport::WasGone;
-        }
-        if *client.activity().borrow() == Activity::Busy {
-            running.child.interrupt();
-        }
-        let asked = async {
-            let ended = async {
-                drop(client.shutdown(restart).await);
-                running.child.wait().await
-            };
-            // a kernel ends itself only between two pieces of code
-            let interrupt_code = async {
-                loop {
-                    tokio::time::sleep(INTERRUPT_EVERY).await;
-                    running.child.interrupt();
-                }
-            };
-            tokio::select! {
-                exit = ended => exit,
-                exit = interrupt_code => exit,
-            }
-        };
-        if tokio::time::timeout(grace, asked).await.is_ok() {
-            // what it started goes with it
-            running.child.kill();
-            return StopReport::Ended;
-        }
-        running.child.kill();
-        running.child.wait().await;
-        StopReport::Killed
+        let busy = *client.activity().borrow() == Activity::Busy;
+        let ask = async { drop(client.shutdown(restart).await) };
+        process::end(&running.child, busy, ask, grace).await
     }
 }
 
@@ -124,12 +95,12 @@ impl Host for LocalHost {
         })
     }
 
-    fn exists(&self) -> BoxFuture<'_, bool> {
-        Box::pin(async { true })
+    fn presence(&self) -> BoxFuture<'_, Presence> {
+        Box::pin(async { Presence::There })
     }
 
-    fn handle(&self) -> Handle {
+    fn handle(&self) -> AttachHandle {
         let connection_file = self.connection_file.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Handle::Local { connection_file }
+        Handle::Local { connection_file }.keep()
     }
 }

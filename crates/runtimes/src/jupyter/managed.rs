@@ -4,12 +4,14 @@
 //! folders are its own and removed with it, also when starting failed half way.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use sandbook_jupyter::KernelClient;
-use sandbook_sandbox::{BoxFuture, Progress, SandboxError, StopChoice, StopReport};
+use sandbook_sandbox::{AttachHandle, BoxFuture, Progress, SandboxError, StopChoice, StopReport};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,9 +19,8 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    host::{Connected, Host},
+    host::{Connected, Host, Presence},
     server::ServerHost,
-    settings::Handle,
 };
 use crate::supervise::{Child, Launch};
 
@@ -33,6 +34,8 @@ pub(super) struct ServerPlan {
     pub(super) python: PathBuf,
     /// Its root, and where its kernels run.
     pub(super) root: PathBuf,
+    /// Of the server, and so of its kernels.
+    pub(super) environment: BTreeMap<String, String>,
     pub(super) run_folder: PathBuf,
     pub(super) supervisor: Option<Vec<std::ffi::OsString>>,
 }
@@ -45,10 +48,16 @@ pub(super) struct ManagedServer {
     pub(super) token: SecretString,
 }
 
+impl ManagedServer {
+    fn remove_folder(&self) {
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
+
 impl Drop for ManagedServer {
     fn drop(&mut self) {
         self.child.kill();
-        drop(std::fs::remove_dir_all(&self.folder));
+        self.remove_folder();
     }
 }
 
@@ -71,7 +80,7 @@ impl ServerPlan {
     ) -> Result<ManagedServer, SandboxError> {
         progress.report("Starting a Jupyter server", None);
         let folder = self.run_folder.join(format!("server-{}", Uuid::new_v4().simple()));
-        super::launch::make_private(&folder)?;
+        crate::process::make_private(&folder)?;
         let mut guard = Folder(Some(folder.clone()));
         let token = SecretString::from(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()));
         let child = Child::start(self.launch(&folder, &token)).await;
@@ -107,8 +116,9 @@ impl ServerPlan {
         if platform::is_root() {
             words.push("--allow-root".into());
         }
-        let mut environment: std::collections::BTreeMap<String, std::ffi::OsString> =
-            [("JUPYTER_TOKEN".to_owned(), token.expose_secret().into())].into();
+        let mut environment: BTreeMap<String, std::ffi::OsString> =
+            self.environment.iter().map(|(name, value)| (name.clone(), value.into())).collect();
+        environment.insert("JUPYTER_TOKEN".into(), token.expose_secret().into());
         // its own configuration, free of what is set up for the person's servers, and quicker to start
         environment.insert("JUPYTER_NO_CONFIG".into(), "1".into());
         for kind in ["CONFIG", "RUNTIME"] {
@@ -154,7 +164,7 @@ async fn listening(folder: &Path) -> Result<Url, SandboxError> {
 
 /// Keeps a kernel on a server of ours.
 pub(super) struct ManagedHost {
-    pub(super) kernel: ServerHost,
+    pub(super) kernel: Arc<ServerHost>,
     pub(super) server: ManagedServer,
 }
 
@@ -182,20 +192,24 @@ impl Host for ManagedHost {
                     "A server that was started for this sandbox ends with it, so its kernel cannot be kept.";
                 return Err(SandboxError::Unsupported { reason: reason.into() });
             }
+            if self.server.child.wait_for(Duration::ZERO).await.is_some() {
+                return Ok(StopReport::WasGone);
+            }
             let report = self.kernel.stop(client, StopChoice::ShutDown, grace).await;
             self.server.child.ask_to_end();
             if self.server.child.wait_for(END_PATIENCE).await.is_none() {
                 self.server.child.kill();
             }
+            self.server.remove_folder();
             report.or(Ok(StopReport::Killed))
         })
     }
 
-    fn exists(&self) -> BoxFuture<'_, bool> {
-        self.kernel.exists()
+    fn presence(&self) -> BoxFuture<'_, Presence> {
+        self.kernel.presence()
     }
 
-    fn handle(&self) -> Handle {
+    fn handle(&self) -> AttachHandle {
         self.kernel.handle()
     }
 }

@@ -5,66 +5,61 @@
 //! whole and spoken to by WebSocket for everything else. One sandbox is one kernel; [`Host`](host::Host) is who keeps
 //! it, the rest is the same.
 //!
+//! A provider's proxy in front of a server is a runtime of its own: it brings a [`Manner`](manner::Manner) of showing
+//! its token, and a host that knows when that ends.
+//!
 //! Credentials: the token arrives beside the settings, goes into an `Authorization` header, and is in no record,
 //! address or error. Deliberately absent: files, terminals and variables, which come with their own contract.
 
-mod capability;
+pub(crate) mod capability;
+pub(crate) mod contact;
 mod contract;
 mod create;
 pub mod environment;
 mod execution;
 mod explain;
 mod follow;
-mod host;
+pub(crate) mod host;
 mod joined;
 mod kernels;
 mod launch;
 mod local;
 mod managed;
-mod paste;
-mod python;
-mod rest;
-mod sandbox;
-mod server;
-mod server_kernels;
+pub(crate) mod manner;
+mod pause;
+pub(crate) mod rest;
+pub(crate) mod sandbox;
+pub(crate) mod server;
+pub(crate) mod server_kernels;
 mod settings;
 mod tls;
 mod translate;
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use sandbook_sandbox::{
-    AttachHandle, BoxFuture, Capabilities, CreateRequest, Listed, Readiness, Runtime, Sandbox, SandboxError,
-    SandboxSettings,
+    AttachHandle, BoxFuture, Capabilities, Check, Checks, CreateRequest, Listed, Readiness, Runtime, Sandbox,
+    SandboxError, SandboxSettings,
 };
 use secrecy::SecretString;
 
-use self::rest::Server;
+use self::contact::Notes;
+#[cfg(feature = "datalayer")]
+pub(crate) use self::explain::{is_warming_up, said};
+pub(crate) use self::rest::Server;
+#[cfg(any(feature = "datalayer", feature = "docker", feature = "opensandbox"))]
+pub(crate) use self::server::{OnServer, ServerHost, WhenRefused};
+#[cfg(any(feature = "datalayer", feature = "docker", feature = "modal", feature = "opensandbox"))]
+pub(crate) use self::{
+    host::{Connected, Host, Presence},
+    sandbox::JupyterSandbox,
+};
 pub use self::{
     kernels::{LocalKernel, LocalKernels},
-    paste::{NotRecognised, Provider, Recognised, is_loopback, parse_pasted},
-    python::{Interpreter, Origin, Surroundings},
     server_kernels::ServerKernelSpec,
     settings::{Handle, JupyterSettings, LocalSettings, ManagedServerSettings, ServerSettings},
 };
-
-/// What this runtime needs of the program around it.
-#[derive(Debug, Clone, Default)]
-pub struct Surrounding {
-    /// A short, private folder for sockets and connection files, as `/run/user/1000/sandbook`.
-    pub run_folder: PathBuf,
-    /// Program and first arguments of the supervisor, as `sandbook supervise`. Without one, kernels are started
-    /// directly.
-    pub supervisor: Option<Vec<OsString>>,
-    /// Data folders to look for kernelspecs in before Jupyter's own.
-    pub data_folders: Vec<PathBuf>,
-    /// Where to look for Pythons.
-    pub pythons: Surroundings,
-}
+use crate::Surrounding;
 
 /// The runtime.
 #[derive(Debug, Clone)]
@@ -148,6 +143,30 @@ impl Runtime for JupyterRuntime {
         })
     }
 
+    fn joins(&self, settings: &SandboxSettings, _: Option<&SecretString>) -> bool {
+        let read = JupyterSettings::read(settings);
+        matches!(read, Ok(JupyterSettings::Server(server)) if server.kernel_id.is_some())
+    }
+
+    fn contact<'a>(
+        &'a self,
+        settings: &'a SandboxSettings,
+        credential: Option<&'a SecretString>,
+        checks: Checks,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Ok(JupyterSettings::Server(at)) = JupyterSettings::read(settings) else {
+                return checks.take(Check::of_readiness(self.readiness(settings, credential).await));
+            };
+            match Server::new(&at, credential.cloned()) {
+                Ok(server) => {
+                    contact::look(&server, at.kernel_id.as_deref(), Notes::JUPYTER, &checks).await;
+                }
+                Err(error) => checks.take(Check::failed("address", "an address of a server", error)),
+            }
+        })
+    }
+
     fn capabilities(&self, settings: &SandboxSettings) -> Result<Capabilities, SandboxError> {
         Ok(match JupyterSettings::read(settings)? {
             JupyterSettings::Local(_) => capability::local(),
@@ -191,6 +210,7 @@ impl Runtime for JupyterRuntime {
                 let handle = Handle::Server { kernel_id: kernel.id, owned: false, session: None };
                 Listed {
                     handle: handle.keep(),
+                    id: None,
                     title: document
                         .map_or_else(|| kernel.name.clone(), |path| format!("{} — {path}", kernel.name)),
                     state: kernel.state,

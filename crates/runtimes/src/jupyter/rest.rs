@@ -8,12 +8,13 @@ use std::{sync::Arc, time::Duration};
 use reqwest::{Method, StatusCode, header};
 use sandbook_jupyter::{Credential, Target};
 use sandbook_sandbox::{SandboxError, SecretUrl};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
 
-use super::{explain::not_json, paste::is_loopback, settings::ServerSettings, tls::Trust};
+use super::{explain::not_json, manner::Manner, settings::ServerSettings, tls::Trust};
+use crate::paste::is_loopback;
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Starting a kernel can take a while; everything else is quick.
@@ -27,17 +28,31 @@ const PLAIN_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A server that can be asked.
 #[derive(Clone)]
-pub(super) struct Server {
+pub(crate) struct Server {
     url: Url,
-    pub(super) address: String,
-    pub(super) token: Option<SecretString>,
-    token_in_query: bool,
+    pub(crate) address: String,
+    pub(crate) token: Option<SecretString>,
+    manner: Manner,
+    /// Further headers of every request and every WebSocket.
+    more: Vec<(String, SecretString)>,
+    /// What it is taken for, in errors.
+    pub(super) peer: &'static str,
     http: reqwest::Client,
     pub(super) trust: Trust,
 }
 
 impl Server {
-    pub(super) fn new(settings: &ServerSettings, token: Option<SecretString>) -> Result<Self, SandboxError> {
+    pub(crate) fn new(settings: &ServerSettings, token: Option<SecretString>) -> Result<Self, SandboxError> {
+        let manner = if settings.token_in_query { Manner::QUERY } else { Manner::HEADER };
+        Self::with(settings, token, manner)
+    }
+
+    /// One that wants its token in a manner of its own.
+    pub(crate) fn with(
+        settings: &ServerSettings,
+        token: Option<SecretString>,
+        manner: Manner,
+    ) -> Result<Self, SandboxError> {
         let bad = |reason: String| SandboxError::Setting { setting: "url".into(), reason };
         if !matches!(settings.url.scheme(), "http" | "https") || !settings.url.has_host() {
             return Err(bad("it is no http or https address".into()));
@@ -61,31 +76,69 @@ impl Server {
             address: SecretUrl::new(settings.url.clone()).masked(),
             url: settings.url.clone(),
             token: token.filter(|token| !token.expose_secret().is_empty()),
-            token_in_query: settings.token_in_query,
+            manner,
+            more: Vec::new(),
+            peer: "a Jupyter server",
             http: builder.build().map_err(|error| SandboxError::Failed(error.without_url().to_string()))?,
             trust,
         })
     }
 
+    /// The same, but no Jupyter server: another API below `/api/`, of which errors speak by this name.
+    #[cfg(any(feature = "datalayer", feature = "opensandbox"))]
+    pub(crate) fn expecting(self, peer: &'static str) -> Self {
+        Self { peer, ..self }
+    }
+
+    /// The same, with further headers in everything that is sent.
+    #[cfg(feature = "opensandbox")]
+    pub(crate) fn with_headers(self, more: Vec<(String, SecretString)>) -> Result<Self, SandboxError> {
+        let server = Self { more, ..self };
+        server.headers().map(|_| server)
+    }
+
+    fn headers(&self) -> Result<header::HeaderMap, SandboxError> {
+        let mut headers = self.manner.headers(self.token.as_ref())?;
+        for (name, value) in &self.more {
+            let bad =
+                || SandboxError::Failed(format!("{} asks for a header that cannot be sent", self.address));
+            let name = header::HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+            let mut value = header::HeaderValue::from_str(value.expose_secret()).map_err(|_| bad())?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
     /// The address, masked.
-    pub(super) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
     /// Host and port, for logs: the one part of an address that holds no secret.
-    pub(super) fn host(&self) -> String {
+    pub(crate) fn host(&self) -> String {
         let port = self.url.port_or_known_default().unwrap_or_default();
         format!("{}:{port}", self.url.host_str().unwrap_or_default())
     }
 
+    /// The address, with whatever secret is in its path.
+    pub(super) const fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// What a connection is opened to.
+    pub(super) fn socket_name(&self) -> (String, u16) {
+        let host = self.url.host_str().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        (host.to_owned(), self.url.port_or_known_default().unwrap_or_default())
+    }
+
     /// Where a kernel's WebSocket is.
-    pub(super) fn target(&self, kernel_id: &str) -> Result<Target, SandboxError> {
-        let credential = match &self.token {
-            None => Credential::None,
-            Some(token) if self.token_in_query => {
-                Credential::Query { name: "token".into(), value: token.clone() }
-            }
-            Some(token) => Credential::Header(token.clone()),
+    pub(crate) fn target(&self, kernel_id: &str) -> Result<Target, SandboxError> {
+        let credential = match (&self.token, self.manner.query) {
+            (None, _) => Credential::None,
+            (Some(token), Some(name)) => Credential::Query { name: name.into(), value: token.clone() },
+            (Some(token), None) => Credential::Header(token.clone()),
         };
         let tls: Option<Arc<_>> =
             if self.url.scheme() == "https" { Some(self.trust.config()?) } else { None };
@@ -93,12 +146,12 @@ impl Server {
             server: self.url.clone(),
             kernel_id: kernel_id.to_owned(),
             credential,
-            headers: Vec::new(),
+            headers: [self.manner.socket_headers(self.token.as_ref()), self.more.clone()].concat(),
             tls,
         })
     }
 
-    pub(super) async fn call(
+    pub(crate) async fn call(
         &self,
         method: Method,
         path: &[&str],
@@ -109,29 +162,39 @@ impl Server {
         Ok((status, answer))
     }
 
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         method: Method,
         path: &[&str],
         body: Option<&Value>,
     ) -> Result<(StatusCode, Value), SandboxError> {
+        let patience = (method != Method::POST).then_some(ANSWER_PATIENCE);
+        let path: Vec<&str> = ["api"].iter().chain(path).copied().collect();
+        self.send_below(method, &path, &[], body, patience).await
+    }
+
+    /// The same below the address itself, with a query, and with a patience other than the longest.
+    pub(crate) async fn send_below(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+        body: Option<&Value>,
+        patience: Option<Duration>,
+    ) -> Result<(StatusCode, Value), SandboxError> {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().push("api").extend(path);
+            segments.pop_if_empty().extend(path);
         }
-        let starts = method == Method::POST;
-        let mut request = self.http.request(method, url);
-        if !starts {
-            request = request.timeout(ANSWER_PATIENCE);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
         }
-        if let Some(token) = &self.token {
-            let mut value = header::HeaderValue::from_str(&format!("token {}", token.expose_secret()))
-                .map_err(|_| SandboxError::Setting {
-                    setting: "token".into(),
-                    reason: "it has characters that no token has".into(),
-                })?;
-            value.set_sensitive(true);
-            request = request.header(header::AUTHORIZATION, value);
+        if let (Some(name), Some(token)) = (self.manner.in_query(), &self.token) {
+            url.query_pairs_mut().append_pair(name, token.expose_secret());
+        }
+        let mut request = self.http.request(method, url).headers(self.headers()?);
+        if let Some(patience) = patience {
+            request = request.timeout(patience);
         }
         if let Some(body) = body {
             request = request.json(body);
@@ -163,8 +226,21 @@ impl Server {
         }
     }
 
+    /// Asks for a page beside the API, with a header of its own. The answer's body is nobody's business.
+    pub(crate) async fn touch(&self, page: &str, header: (&'static str, &'static str)) -> Option<StatusCode> {
+        let url = self.url.join(page).ok()?;
+        let request = self.http.get(url).headers(self.headers().ok()?);
+        let answer = request.header(header.0, header.1).timeout(ANSWER_PATIENCE).send().await;
+        answer.ok().map(|answer| answer.status())
+    }
+
+    /// Whether it is told who asks: by a token, or by a secret in its address.
+    pub(super) fn shows_a_secret(&self) -> bool {
+        self.token.is_some() || SecretUrl::new(self.url.clone()).has_secret()
+    }
+
     /// Comes back when a server that owes an answer answers nothing else either.
-    pub(super) async fn fallen_silent(&self) -> SandboxError {
+    pub(crate) async fn fallen_silent(&self) -> SandboxError {
         loop {
             tokio::time::sleep(SILENCE).await;
             if let Err(error @ SandboxError::Unreachable { .. }) = self.send(Method::GET, &[], None).await {

@@ -9,56 +9,61 @@ use std::{
     time::Duration,
 };
 
-use sandbook_jupyter::KernelClient;
+use sandbook_jupyter::{Activity, KernelClient};
 use sandbook_sandbox::{
-    Capabilities, DeathCause, Event, ExecuteRequest, Execution, ExecutionId, KernelStatus, SandboxError,
-    SandboxInfo, StopChoice, StopReport,
+    Capabilities, CredentialStatus, DeathCause, Event, ExecuteRequest, Execution, ExecutionId, KernelStatus,
+    SandboxError, SandboxInfo, StopChoice, StopReport,
 };
+use secrecy::SecretString;
 use tokio::sync::{Notify, mpsc, watch};
 use tracing::Instrument as _;
 
 use super::{
     execution::Run,
     host::{Connected, Host},
+    pause,
 };
+use crate::time_limit::TimeLimit;
 
 /// A sandbox with a Jupyter kernel in it.
-pub(super) struct JupyterSandbox(pub(super) Arc<Inner>);
+pub(crate) struct JupyterSandbox(pub(super) Arc<Inner>);
 
 /// What tasks share.
-pub(super) struct Inner {
-    pub(super) info: SandboxInfo,
-    pub(super) capabilities: Capabilities,
-    pub(super) host: Box<dyn Host>,
-    pub(super) live: Mutex<Live>,
-    pub(super) status: watch::Sender<KernelStatus>,
-    pub(super) interrupts: Arc<AtomicU64>,
+pub(crate) struct Inner {
+    pub(crate) info: SandboxInfo,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) host: Box<dyn Host>,
+    pub(crate) live: Mutex<Live>,
+    pub(crate) status: watch::Sender<KernelStatus>,
+    pub(crate) credential: watch::Sender<CredentialStatus>,
+    pub(crate) interrupts: Arc<AtomicU64>,
     /// One restart at a time.
-    pub(super) restart: tokio::sync::Mutex<()>,
-    pub(super) stopped: AtomicBool,
+    pub(crate) restart: tokio::sync::Mutex<()>,
+    pub(crate) stopped: AtomicBool,
+    pub(crate) paused: AtomicBool,
     /// Where late messages of ended executions go.
-    pub(super) late: Mutex<HashMap<String, mpsc::UnboundedSender<Event>>>,
+    pub(crate) late: Mutex<HashMap<String, mpsc::UnboundedSender<Event>>>,
 }
 
 /// The present connection.
-pub(super) struct Live {
-    pub(super) client: KernelClient,
-    pub(super) retry: Option<Arc<Notify>>,
-    pub(super) death: Option<watch::Receiver<Option<DeathCause>>>,
-    pub(super) generation: u64,
+pub(crate) struct Live {
+    pub(crate) client: KernelClient,
+    pub(crate) retry: Option<Arc<Notify>>,
+    pub(crate) death: Option<watch::Receiver<Option<DeathCause>>>,
+    pub(crate) generation: u64,
     /// Set when it is restarted by us; executions on it look at it when they end.
-    pub(super) restarted: Arc<AtomicBool>,
+    pub(crate) restarted: Arc<AtomicBool>,
     /// Why its connection was ended here, where the kernel is as good as gone with it.
-    pub(super) gone: Option<&'static str>,
+    pub(crate) gone: Option<&'static str>,
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl JupyterSandbox {
     /// Around a connected kernel.
-    pub(super) fn new(
+    pub(crate) fn new(
         info: SandboxInfo,
         capabilities: Capabilities,
         host: Box<dyn Host>,
@@ -74,15 +79,18 @@ impl JupyterSandbox {
             restarted: Arc::default(),
             gone: None,
         };
+        let credential = CredentialStatus::Good { until: host.good_until() };
         let inner = Arc::new(Inner {
             info,
             capabilities,
             host,
+            credential: watch::Sender::new(credential),
             live: Mutex::new(live),
             status: watch::Sender::new(KernelStatus::Starting),
             interrupts: Arc::default(),
             restart: tokio::sync::Mutex::default(),
             stopped: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
             late: Mutex::default(),
         });
         span.in_scope(|| {
@@ -95,7 +103,7 @@ impl JupyterSandbox {
     }
 
     /// One whose kernel runs somebody's code already: it says so only when that ends.
-    pub(super) fn found_busy(self) -> Self {
+    pub(crate) fn found_busy(self) -> Self {
         self.0.set_status(0, KernelStatus::Busy);
         self
     }
@@ -108,27 +116,53 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    pub(super) fn client(&self) -> KernelClient {
+    pub(crate) fn client(&self) -> KernelClient {
         lock(&self.live).client.clone()
     }
 
-    pub(super) async fn interrupt(&self) -> Result<(), SandboxError> {
+    pub(super) fn is_not_stopped(&self) -> Result<(), SandboxError> {
+        if self.stopped.load(Ordering::SeqCst) {
+            return Err(SandboxError::Disconnected { detail: "the sandbox was stopped".into() });
+        }
+        if self.paused.load(Ordering::SeqCst) {
+            return Err(pause::paused());
+        }
+        Ok(())
+    }
+
+    /// The server does not take the credential any more.
+    pub(crate) fn credential_refused(&self) {
+        self.credential.send_if_modified(|present| {
+            std::mem::replace(present, CredentialStatus::Refused) != CredentialStatus::Refused
+        });
+    }
+
+    /// Goes on with a fresh credential.
+    pub(crate) async fn renew(&self, credential: SecretString) -> Result<(), SandboxError> {
+        let Some(renewing) = self.host.renew(credential) else {
+            let reason = "This kernel is reached with the credential that it was joined with.";
+            return Err(SandboxError::Unsupported { reason: reason.into() });
+        };
+        renewing.await?;
+        self.credential.send_replace(CredentialStatus::Good { until: self.host.good_until() });
+        Ok(())
+    }
+
+    pub(crate) async fn interrupt(&self) -> Result<(), SandboxError> {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
         let client = self.client();
         self.host.interrupt(&client).await
     }
 
-    pub(super) async fn interrupt_for_timeout(&self) {
+    pub(crate) async fn interrupt_for_timeout(&self) {
         if let Err(error) = self.interrupt().await {
             tracing::warn!(%error, "code that ran out of time could not be interrupted");
         }
     }
 
-    pub(super) async fn restart(self: &Arc<Self>) -> Result<(), SandboxError> {
+    pub(crate) async fn restart(self: &Arc<Self>) -> Result<(), SandboxError> {
         let _one_at_a_time = self.restart.lock().await;
-        if self.stopped.load(Ordering::SeqCst) {
-            return Err(SandboxError::Disconnected { detail: "the sandbox was stopped".into() });
-        }
+        self.is_not_stopped()?;
         let (before, generation) = {
             let mut live = lock(&self.live);
             live.restarted.store(true, Ordering::SeqCst);
@@ -156,9 +190,16 @@ impl Inner {
             }
             Ok(None) => {
                 before.kernel_restarted();
-                let mut live = lock(&self.live);
-                live.restarted = Arc::default();
-                live.generation -= 1;
+                let generation = {
+                    let mut live = lock(&self.live);
+                    live.restarted = Arc::default();
+                    live.generation -= 1;
+                    live.generation
+                };
+                // The new kernel may have said so already, while nobody took the connection's word.
+                if *before.activity().borrow() == Activity::Idle {
+                    self.set_status(generation, KernelStatus::Idle);
+                }
             }
             Err(error) => {
                 self.set_status(generation, KernelStatus::Dead(DeathCause::NotReported));
@@ -168,18 +209,19 @@ impl Inner {
         Ok(())
     }
 
-    pub(super) async fn restart_for_timeout(self: Arc<Self>) {
+    pub(crate) async fn restart_for_timeout(self: Arc<Self>) {
         if let Err(error) = self.restart().await {
             tracing::warn!(%error, "the kernel of code that ran out of time could not be restarted");
         }
     }
 
-    pub(super) async fn execute(
+    pub(crate) async fn execute(
         self: &Arc<Self>,
         request: ExecuteRequest,
     ) -> Result<Execution, SandboxError> {
         // code given during a restart is for the new kernel
         drop(self.restart.lock().await);
+        self.is_not_stopped()?;
         let (client, death, restarted) = {
             let live = lock(&self.live);
             (live.client.clone(), live.death.clone(), live.restarted.clone())
@@ -208,8 +250,7 @@ impl Inner {
             execution,
             events,
             input,
-            timeout: request.timeout,
-            restart_after: request.restart_after,
+            limit: TimeLimit::new(request.timeout, request.restart_after),
             interrupts: self.interrupts.clone(),
         };
         tokio::spawn(run.carry().in_current_span());
@@ -217,7 +258,7 @@ impl Inner {
     }
 
     /// Why something cannot be asked of the kernel.
-    pub(super) fn explain(&self, error: &sandbook_jupyter::Error) -> SandboxError {
+    pub(crate) fn explain(&self, error: &sandbook_jupyter::Error) -> SandboxError {
         match (&*self.status.borrow(), error) {
             (KernelStatus::Dead(cause), _) => SandboxError::Died { cause: cause.to_string() },
             (KernelStatus::Gone { .. }, _) => SandboxError::Gone { what: "the kernel".into() },
@@ -231,7 +272,7 @@ impl Inner {
         }
     }
 
-    pub(super) async fn stop(&self, choice: StopChoice, grace: Duration) -> Result<StopReport, SandboxError> {
+    pub(crate) async fn stop(&self, choice: StopChoice, grace: Duration) -> Result<StopReport, SandboxError> {
         let client = self.client();
         let was_stopped = self.stopped.load(Ordering::SeqCst);
         let report = self.host.stop(&client, choice, grace).await;

@@ -10,12 +10,12 @@ use super::{explain::said, rest::Server};
 
 /// A kernel as a server describes it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct KernelModel {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) state: String,
-    pub(super) connections: Option<u32>,
-    pub(super) last_activity: Option<SystemTime>,
+pub(crate) struct KernelModel {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) state: String,
+    pub(crate) connections: Option<u32>,
+    pub(crate) last_activity: Option<SystemTime>,
 }
 
 /// A kernelspec as a server describes it.
@@ -32,13 +32,35 @@ pub struct ServerKernelSpec {
 }
 
 impl Server {
+    /// Whether a folder is there: a server starts a kernel in the next folder above one that is not, and says nothing. One
+    /// that does not show files cannot tell.
+    async fn may_have_folder(&self, folder: &str) -> bool {
+        let parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+        let path: Vec<&str> = ["contents"].into_iter().chain(parts).collect();
+        self.may_show(&path).await || !self.may_show(&["contents"]).await
+    }
+
+    async fn may_show(&self, path: &[&str]) -> bool {
+        match self.call(Method::GET, path, None).await {
+            Ok((status, _)) => status != StatusCode::NOT_FOUND,
+            // the answer for a file that is not there is a bare sentence
+            Err(SandboxError::WrongPeer { detail, .. }) => !detail.starts_with("HTTP 404"),
+            Err(_) => true,
+        }
+    }
+
     /// Starts a kernel; `folder` is relative to the server's root, and none is the root itself: a server that is told no
     /// path starts the kernel wherever the server was started.
-    pub(super) async fn start_kernel(
+    pub(crate) async fn start_kernel(
         &self,
         name: Option<&str>,
         folder: Option<&str>,
     ) -> Result<KernelModel, SandboxError> {
+        if let Some(folder) = folder
+            && !self.may_have_folder(folder).await
+        {
+            return Err(SandboxError::FolderMissing { folder: folder.to_owned() });
+        }
         let mut body = json!({ "path": folder.unwrap_or_default() });
         if let Some(name) = name {
             body["name"] = name.into();
@@ -69,21 +91,21 @@ impl Server {
         Some(format!("the server has no such kernel; it has {}", names.join(", ")))
     }
 
-    pub(super) async fn kernel(&self, id: &str) -> Result<KernelModel, SandboxError> {
+    pub(crate) async fn kernel(&self, id: &str) -> Result<KernelModel, SandboxError> {
         let answer = self.of_kernel(Method::GET, id, &[]).await?;
         KernelModel::read(&answer).ok_or_else(|| self.wrong_peer("its answer names no kernel"))
     }
 
-    pub(super) async fn interrupt(&self, id: &str) -> Result<(), SandboxError> {
+    pub(crate) async fn interrupt(&self, id: &str) -> Result<(), SandboxError> {
         self.of_kernel(Method::POST, id, &["interrupt"]).await.map(drop)
     }
 
-    pub(super) async fn restart(&self, id: &str) -> Result<(), SandboxError> {
+    pub(crate) async fn restart(&self, id: &str) -> Result<(), SandboxError> {
         self.of_kernel(Method::POST, id, &["restart"]).await.map(drop)
     }
 
     /// Shuts a kernel down; one that is gone already is [`SandboxError::Gone`].
-    pub(super) async fn remove(&self, id: &str) -> Result<(), SandboxError> {
+    pub(crate) async fn remove(&self, id: &str) -> Result<(), SandboxError> {
         self.of_kernel(Method::DELETE, id, &[]).await.map(drop)
     }
 
@@ -113,7 +135,7 @@ impl Server {
     }
 
     /// The kernels that run there. A Kernel Gateway tells only when it was started so.
-    pub(super) async fn kernels(&self) -> Result<Vec<KernelModel>, SandboxError> {
+    pub(crate) async fn kernels(&self) -> Result<Vec<KernelModel>, SandboxError> {
         let (status, answer) = self.send(Method::GET, &["kernels"], None).await?;
         // A gateway answers a wrong token with 401, and names a reason with 403.
         if status == StatusCode::FORBIDDEN && answer.get("reason").is_some_and(Value::is_string) {
@@ -126,7 +148,7 @@ impl Server {
     }
 
     /// Which document each kernel runs for, where the server tells.
-    pub(super) async fn documents(&self) -> Vec<(String, String)> {
+    pub(crate) async fn documents(&self) -> Vec<(String, String)> {
         let Ok((_, Value::Array(sessions))) = self.call(Method::GET, &["sessions"], None).await else {
             return Vec::new();
         };
@@ -136,7 +158,7 @@ impl Server {
     }
 
     /// The kernels that it can start. Also the way to find out, in one request, whether server and token are right.
-    pub(super) async fn kernelspecs(&self) -> Result<Vec<ServerKernelSpec>, SandboxError> {
+    pub(crate) async fn kernelspecs(&self) -> Result<Vec<ServerKernelSpec>, SandboxError> {
         let (status, answer) = self.call(Method::GET, &["kernelspecs"], None).await?;
         let specs = answer.get("kernelspecs").and_then(Value::as_object);
         let specs = specs.ok_or_else(|| self.wrong_peer(&said(status, &answer)))?;
@@ -160,6 +182,12 @@ fn read_time(text: &str) -> Option<SystemTime> {
 }
 
 impl KernelModel {
+    /// One that only its WebSocket tells of.
+    pub(super) fn unseen(id: &str) -> Self {
+        let state = "unknown".into();
+        Self { id: id.to_owned(), name: String::new(), state, connections: None, last_activity: None }
+    }
+
     fn read(value: &Value) -> Option<Self> {
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(Self {

@@ -16,7 +16,7 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{Report, SURVIVE, platform};
+use super::{Report, SURVIVE, keys::without_keys, platform};
 use crate::StartError;
 
 /// How much of what a child wrote is kept for error messages, in bytes.
@@ -42,7 +42,7 @@ pub struct Launch {
     pub working_directory: Option<PathBuf>,
     /// Added to our own environment.
     pub environment: BTreeMap<String, OsString>,
-    /// Removed from our own environment.
+    /// Removed from our own environment, besides keys of accounts elsewhere.
     pub without: Vec<String>,
     /// Program and first arguments of a supervisor that takes `-- PROGRAM ARGUMENTS…`; without one the child is started
     /// directly, and is then not killed when this process crashes.
@@ -77,6 +77,7 @@ impl Child {
         for name in &launch.without {
             command.env_remove(name);
         }
+        without_keys(&mut command);
         if let Some(folder) = &launch.working_directory {
             command.current_dir(folder);
         }

@@ -7,9 +7,11 @@
 //!
 //! It reports on standard output, one JSON line each: [`Report::Started`] or [`Report::Failed`], and at the end
 //! [`Report::Ended`] with exit code, signal and peak memory. What the child writes goes to standard error, both of its
-//! streams. [`Child`] is the owner's side.
+//! streams. [`Child`] is the owner's side. [`Guard`] is for processes that somebody else started.
 
 mod child;
+mod guard;
+pub(crate) mod keys;
 mod platform;
 
 use std::{
@@ -26,7 +28,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub use self::child::{Child, Exit, Launch};
+pub use self::{
+    child::{Child, Exit, Launch},
+    guard::{Guard, Guarded},
+};
 
 /// How long a group has to end by itself before it is killed.
 const GRACE: Duration = Duration::from_secs(1);
@@ -60,9 +65,12 @@ fn report(report: &Report) {
 
 /// Starts a program, waits for its end, and reports; `words` are the program and its arguments, after `--` if any. The
 /// exit code is the child's own, 128 and the signal, or 127 when it could not be started. Blocks; meant to be the whole
-/// of a process.
+/// of a process. With the word `--guard` alone it is a guard instead.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut words = words.into_iter().peekable();
+    if words.next_if(|word| word == guard::GUARD).is_some() {
+        return guard::run(io::stdin().lock());
+    }
     words.next_if(|word| word == "--");
     ExitCode::from(supervise(words))
 }

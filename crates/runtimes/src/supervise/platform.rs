@@ -2,13 +2,13 @@
 
 #[cfg(not(unix))]
 pub(super) use other::{
-    ask_group_to_end, both_streams_to_stderr, exit, interrupt_group, kill_group, name_parent, own_group,
-    peak_memory,
+    ask_group_to_end, both_streams_to_stderr, exit, interrupt_group, kill_group, kill_process, name_parent,
+    own_group, peak_memory,
 };
 #[cfg(unix)]
 pub(super) use unix::{
-    ask_group_to_end, both_streams_to_stderr, exit, interrupt_group, kill_group, name_parent, own_group,
-    peak_memory,
+    ask_group_to_end, both_streams_to_stderr, exit, interrupt_group, kill_group, kill_process, name_parent,
+    own_group, peak_memory,
 };
 
 #[cfg(unix)]
@@ -25,7 +25,7 @@ mod unix {
     use nix::{
         sys::{
             resource::{UsageWho, getrusage},
-            signal::{Signal, killpg},
+            signal::{Signal, kill, killpg},
         },
         unistd::Pid,
     };
@@ -58,6 +58,14 @@ mod unix {
 
     pub(in crate::supervise) fn kill_group(pid: u32) {
         signal_group(pid, Signal::SIGKILL);
+    }
+
+    pub(in crate::supervise) fn kill_process(pid: u32) {
+        // pid 0 would mean our own group
+        if let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid > 1).map(Pid::from_raw) {
+            // one that is gone is what was wanted
+            let _ = kill(pid, Signal::SIGKILL);
+        }
     }
 
     pub(in crate::supervise) fn interrupt_group(pid: u32) -> bool {
@@ -99,6 +107,10 @@ mod other {
 
     pub(in crate::supervise) fn kill_group(pid: u32) {
         let _ = Command::new("taskkill").args(["/T", "/F", "/PID", &pid.to_string()]).status();
+    }
+
+    pub(in crate::supervise) fn kill_process(pid: u32) {
+        kill_group(pid);
     }
 
     /// Not possible from outside of the console: such kernels are interrupted by message.

@@ -15,8 +15,10 @@ use std::{
     time::Duration,
 };
 
-use sandbook_runtimes::jupyter::{
-    JupyterRuntime, JupyterSettings, LocalSettings, ServerSettings, Surrounding, Surroundings,
+use sandbook_runtimes::{
+    Surrounding,
+    jupyter::{JupyterRuntime, JupyterSettings, LocalSettings, ServerSettings},
+    python::Surroundings,
 };
 use sandbook_sandbox::{
     CreateRequest, Event, EventKind, ExecuteRequest, Execution, KernelStatus, Outcome, OutcomeBuilder,
@@ -175,4 +177,22 @@ pub async fn next_event(execution: &mut Execution, wanted: impl Fn(&EventKind) -
 
 pub async fn stop(sandbox: &Arc<dyn Sandbox>) {
     sandbox.stop(StopChoice::Default, Duration::from_secs(10)).await.unwrap();
+}
+
+/// Whether a process lives. One that waits for its parent to look does not.
+pub fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z")
+}
+
+/// The children of this process that run a program of this name.
+pub fn children_named(name: &str) -> Vec<u32> {
+    let ours = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let after = stat.rsplit(')').next().unwrap_or_default();
+        stat.contains(&format!("({name})"))
+            && after.split_whitespace().nth(1) == Some(&std::process::id().to_string())
+    };
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(ours).collect()
 }
