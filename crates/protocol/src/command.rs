@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    CellKey, CellKind, ConnectionId, DocumentId, OutputId, PastedId, ResourceId, SandboxId, Secret, Settings,
+    CellKey, CellKind, ConnectionId, CredentialId, CredentialKind, DocumentId, OutputId, PastedId,
+    ResourceId, RuntimeKind, SandboxId, Secret, Settings,
 };
 
 /// A change of a range of a source, in UTF-16 code units.
@@ -101,6 +102,18 @@ pub enum SandboxChoice {
     ManagedServer {
         /// The interpreter or kernelspec that has `jupyter_server`.
         kernel: String,
+    },
+    /// A new sandbox of a runtime.
+    New {
+        /// Which runtime.
+        runtime: RuntimeKind,
+        /// What only that runtime knows, in its own words; null for what it does by itself.
+        #[ts(type = "unknown")]
+        settings: serde_json::Value,
+        /// The connection to the account with which it is made, where it needs one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        connection: Option<ConnectionId>,
     },
     /// A sandbox that runs already.
     Existing {
@@ -322,6 +335,20 @@ pub enum Command {
         document: DocumentId,
     },
 
+    /// Looks at what a new sandbox of a runtime would be. Starts and fetches nothing. Answer: `Survey`.
+    SurveyRuntime {
+        /// Which runtime.
+        runtime: RuntimeKind,
+        /// The document that would run there, and whose folder it would see.
+        document: Option<DocumentId>,
+        /// What only that runtime knows, in its own words; null for what it does by itself.
+        #[ts(type = "unknown")]
+        settings: serde_json::Value,
+        /// The connection to the account with which it would be made, where it needs one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        connection: Option<ConnectionId>,
+    },
     /// Chooses where a document runs, and starts it. Answer: `Sandbox`.
     ChooseSandbox {
         /// Which document.
@@ -336,7 +363,7 @@ pub enum Command {
         /// Whether the sandbox lives on.
         keep: bool,
     },
-    /// Puts cells into the queue. Without a sandbox they stay queued, and the answer is the error `no_sandbox`, unless
+    /// Puts cells into the queue. A kernel that does not start ends it, and each cell says why. Without a sandbox they stay queued, and the answer is the error `no_sandbox`, unless
     /// the file's kernel is on this computer, which is then started. Answer: `Done`.
     Run {
         /// Which document.
@@ -379,6 +406,20 @@ pub enum Command {
         sandbox: SandboxId,
         /// `true`: now; `false`: give up.
         now: bool,
+    },
+    /// Puts off the end of a sandbox that ends by itself, to so long from now. Answer: `Done`.
+    ProlongSandbox {
+        /// Which.
+        sandbox: SandboxId,
+        /// How many seconds from now.
+        seconds: u32,
+    },
+    /// Lets everything in a sandbox stand still, or go on. Answer: `Done`.
+    PauseSandbox {
+        /// Which.
+        sandbox: SandboxId,
+        /// `true`: stand still; `false`: go on.
+        pause: bool,
     },
     /// Ends a sandbox. Answer: `Done`.
     StopSandbox {
@@ -482,14 +523,47 @@ pub enum Command {
         pasted: Option<PastedId>,
         /// The address, where nothing was pasted.
         address: Option<String>,
-        /// The token, where nothing was pasted. It goes to the keyring.
+        /// The token, in place of the one that was pasted. It goes to the keyring.
         token: Option<Secret>,
+        /// The cloud whose page it is, where the person said so; else what the address looks like.
+        runtime: Option<RuntimeKind>,
+        /// The id of a cloud's kernel, in place of the one that was pasted.
+        kernel: Option<String>,
         /// What the person calls it; the host if absent.
         name: Option<String>,
-        /// The fingerprint of a self-signed certificate that the person agreed to trust.
+        /// The fingerprint of a self-signed certificate that the person agreed to trust; the one that is trusted for
+        /// this address already, if absent.
         trust_fingerprint: Option<String>,
+        /// Whether the person agreed that token and code go to this address over plain http. Without it the answer may be
+        /// the error `not_encrypted`.
+        plain_http: bool,
     },
-    /// Removes a connection and its credential. Answer: `Done`.
+    /// Saves a connection to an account of a cloud where sandboxes are made, once the cloud took its key. Makes nothing there.
+    /// Answer: `Connection`.
+    ConnectAccount {
+        /// Which cloud.
+        runtime: RuntimeKind,
+        /// The address of an installation of it, in place of the cloud's own.
+        address: Option<String>,
+        /// The key. Without one, that of the variable which the account's view names is taken over; a server of a person's own
+        /// may need none. It goes to the keyring.
+        key: Option<Secret>,
+        /// What the person calls it; the cloud's name if absent.
+        name: Option<String>,
+        /// Whether the person agreed that key and code go to this address over plain http. Without it the answer may be the
+        /// error `not_encrypted`.
+        #[serde(default)]
+        plain_http: bool,
+    },
+    /// Trusts another certificate of a connection's server, for this connection only, in place of the one that was
+    /// trusted. Asks the server: where it shows none with this fingerprint, the old trust stays. Answer: `Done`.
+    TrustCertificate {
+        /// Which connection.
+        connection: ConnectionId,
+        /// The fingerprint that the person compared.
+        fingerprint: String,
+    },
+    /// Removes a connection, and the credential that was stored with it where no other connection uses that. Answer: `Done`.
     RemoveConnection {
         /// Which.
         connection: ConnectionId,
@@ -500,6 +574,73 @@ pub enum Command {
         connection: ConnectionId,
         /// The credential.
         secret: Secret,
+    },
+    /// Adds a credential: the secret, or the name of a variable that holds it. Where it cannot be kept as asked, the answer is
+    /// the error `keyring_unavailable`, and nothing was saved. Answer: `Credential`.
+    AddCredential {
+        /// What it is. The secret of a link is added by connecting to its page.
+        kind: CredentialKind,
+        /// What the person calls it; what it is for if absent.
+        name: Option<String>,
+        /// The secret, in any form in which its makers give it.
+        secret: Option<Secret>,
+        /// A variable in the owner's environment that holds it, in place of the secret. Its name begins with
+        /// `SANDBOOK_CREDENTIAL_`: no child of Sandbook inherits such a one.
+        variable: Option<String>,
+        /// The connections that shall use it.
+        connections: Vec<ConnectionId>,
+        /// Whether it is kept in memory until Sandbook ends, and not in the keyring.
+        in_memory: bool,
+    },
+    /// Puts another secret in the place of a credential. Its connections keep it and are asked first: where one refuses the new
+    /// secret, the old stays. Answer: `Credential`.
+    ReplaceCredential {
+        /// Which.
+        credential: CredentialId,
+        /// The new secret.
+        secret: Option<Secret>,
+        /// A variable that holds it, as for `AddCredential`.
+        variable: Option<String>,
+        /// Whether it is kept in memory until Sandbook ends.
+        in_memory: bool,
+    },
+    /// Puts a credential that is in memory into the keyring. Answer: `Credential`.
+    KeepCredential {
+        /// Which.
+        credential: CredentialId,
+    },
+    /// Asks everybody who takes a credential whether they still do. Starts nothing and costs nothing. Answer:
+    /// `CredentialChecked`.
+    TestCredential {
+        /// Which.
+        credential: CredentialId,
+    },
+    /// Deletes a credential, and takes it from the connections that use it. What runs goes on. Answer: `CredentialDeleted`.
+    DeleteCredential {
+        /// Which.
+        credential: CredentialId,
+    },
+    /// Looks whether the keyring can be used now, and which part of it is missing. Asks nobody for a password. Answer: `Done`;
+    /// the workspace says what was found.
+    LookAtKeyring,
+    /// Asks the person, through the system, to unlock the keyring. Answer: `Done` once it is.
+    UnlockKeyring,
+    /// Looks for credentials of other programs on this computer. Takes nothing over. Answer: `CredentialImports`.
+    ListCredentialImports,
+    /// Takes over one of them. Answer: `Credential`.
+    ImportCredential {
+        /// Its id.
+        import: String,
+        /// Whether it is kept in memory until Sandbook ends.
+        in_memory: bool,
+    },
+    /// Goes on in the kernel of a connection with a fresh link to it: for the connection, and for the sandboxes that live.
+    /// Answer: `Done`.
+    RenewLink {
+        /// Which connection.
+        connection: ConnectionId,
+        /// The pasted link.
+        pasted: PastedId,
     },
     /// The kernels that run on a server, and the kinds it can start. Answer: `ServerKernels`.
     ListServerKernels {

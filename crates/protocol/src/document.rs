@@ -70,6 +70,8 @@ pub struct RunView {
     pub exit_code: Option<i32>,
     /// Who ran it, if not this person.
     pub author: Option<String>,
+    /// Why it was not run, where it waited for a kernel that did not start.
+    pub not_run: Option<String>,
 }
 
 /// A cell as the page sees it.
@@ -119,6 +121,9 @@ pub enum StreamName {
     Stderr,
     /// What the code asked and a person answered; a password stands there as dots.
     Stdin,
+    /// What the owner says of the run: that the kernel died, that output may be missing. Code never wrote it. In the file it
+    /// is standard error.
+    Owner,
 }
 
 /// What an output holds.
@@ -183,7 +188,7 @@ pub struct TextView {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct TextLine {
-    /// The text, at most about 4,096 characters.
+    /// The text, at most about 2,048 characters.
     pub text: String,
     /// How many characters follow that are not here.
     pub hidden: u32,

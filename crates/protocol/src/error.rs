@@ -32,6 +32,8 @@ pub enum ErrorCode {
     NoSandbox,
     /// No Python or kernel was found on this computer.
     NoKernelFound,
+    /// Something that a runtime needs is not ready; the hint says what to do about it.
+    NotReady,
     /// The sandbox cannot do this; the message says why.
     Unsupported,
     /// The kernel died.
@@ -46,6 +48,8 @@ pub enum ErrorCode {
     CredentialRefused,
     /// A credential is needed and none is stored.
     CredentialMissing,
+    /// The address is another machine over plain http, and the person did not agree to that yet. Nothing was sent.
+    NotEncrypted,
     /// The server's certificate is not trusted.
     CertificateUntrusted,
     /// The address answered, but not as a Jupyter server.

@@ -53,6 +53,8 @@ identifier! {
     SandboxId,
     /// A saved connection.
     ConnectionId,
+    /// A credential: the name under which it is kept.
+    CredentialId,
     /// A pasted text that the owner holds until it is connected or dismissed.
     PastedId,
     /// A payload that is fetched by URL. Unguessable.

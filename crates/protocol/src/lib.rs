@@ -10,25 +10,33 @@
 //! was subscribed to sends one [`DocumentSnapshot`], then numbered [`PatchBatch`]es. The owner sends at most
 //! [`CREDIT_WINDOW`] batches that were not acknowledged; while it waits it merges what it holds back.
 //!
-//! Deliberately absent: credentials. A secret goes in through two commands ([`Command::ReadPasted`] and
-//! [`Command::StoreCredential`], and the answer to a password prompt) as [`Secret`], which prints as `***`. Only one
-//! ever travels back: the one-time token of [`Reply::WebDoor`], which is worth nothing once a page has used it.
+//! Deliberately absent: credentials. A secret goes in through the commands that paste, connect, add and replace one, and as the
+//! answer to a password prompt, always as [`Secret`], which prints as `***`. What comes back of a credential is a
+//! [`CredentialView`]. Only one secret ever travels back: the one-time token of [`Reply::WebDoor`], which is worth nothing once a
+//! page has used it.
 
 mod command;
+mod credential;
 mod document;
 mod error;
 mod frame;
 mod frame_document;
 mod identifiers;
+mod lease;
 mod message;
 mod patch;
 mod reply;
 mod secret;
 mod settings;
+mod survey;
 mod workspace;
 
 pub use command::{
     CellSelection, Command, DeathOfKernel, NewSource, OutputSearch, SandboxChoice, SaveChoice, SourceEdit,
+};
+pub use credential::{
+    CredentialCheck, CredentialImport, CredentialKind, CredentialPlace, CredentialView, KeyringState,
+    KeyringView,
 };
 pub use document::{
     CellKind, CellView, DocumentSnapshot, DocumentStatus, ErrorView, InputRequest, OutputBody, OutputView,
@@ -40,8 +48,10 @@ pub use frame_document::{
     FrameDocument, HEIGHT_MESSAGE, frame_document, headers as output_headers, is_framed,
 };
 pub use identifiers::{
-    CellKey, ClientId, ConnectionId, DocumentId, ExecutionId, OutputId, PastedId, ResourceId, SandboxId,
+    CellKey, ClientId, ConnectionId, CredentialId, DocumentId, ExecutionId, OutputId, PastedId, ResourceId,
+    SandboxId,
 };
+pub use lease::{AccountView, AmountView, LeaseView, OfferView, PriceView, SpendingView};
 pub use message::{ClientKind, ClientMessage, Push, Response, ServerMessage};
 pub use patch::{Patch, PatchBatch};
 pub use reply::{
@@ -50,10 +60,11 @@ pub use reply::{
 };
 pub use secret::Secret;
 pub use settings::{Settings, Theme};
+pub use survey::{ImageState, ImageView, SettingProblem, SurveyView};
 pub use workspace::{
-    Capability, CapabilityState, ConnectionView, KernelChoice, KernelState, LogLevel, LogLine, PillState,
-    Progress, Readiness, ReadinessState, RecentNotebook, RuntimeKind, RuntimeView, SandboxView, Toast,
-    WorkspaceView,
+    Capability, CapabilityState, CloudView, ConnectionView, KernelChoice, KernelState, LinkView, LogLevel,
+    LogLine, PillState, Progress, Readiness, ReadinessState, RecentNotebook, RuntimeKind, RuntimeView,
+    SandboxView, Toast, WorkspaceView,
 };
 
 /// The version of this contract. An owner refuses a client of another version and says which side is older.

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    CellKey, ConnectionView, DocumentId, DocumentStatus, KernelChoice, LogLine, OutputId, PastedId,
-    ResourceId, RuntimeKind, SandboxView, Secret, TextLine, WorkspaceView,
+    CellKey, ConnectionView, CredentialCheck, CredentialImport, CredentialView, DocumentId, DocumentStatus,
+    KernelChoice, LogLine, OutputId, PastedId, ResourceId, RuntimeKind, SandboxView, Secret, SurveyView,
+    TextLine, WorkspaceView,
 };
 
 /// An answer.
@@ -72,6 +73,11 @@ pub enum Reply {
         /// It.
         text: String,
     },
+    /// What a new sandbox would be.
+    Survey {
+        /// It.
+        survey: Box<SurveyView>,
+    },
     /// A sandbox.
     Sandbox {
         /// It.
@@ -116,6 +122,26 @@ pub enum Reply {
     Connection {
         /// It.
         connection: Box<ConnectionView>,
+    },
+    /// A credential.
+    Credential {
+        /// It, without its secret.
+        credential: Box<CredentialView>,
+    },
+    /// What came of asking with a credential.
+    CredentialChecked {
+        /// An answer of each that could be asked; none where nobody can be without cost.
+        checks: Vec<CredentialCheck>,
+    },
+    /// A credential was deleted.
+    CredentialDeleted {
+        /// The names of the connections that lost it.
+        lost: Vec<String>,
+    },
+    /// Credentials of other programs on this computer.
+    CredentialImports {
+        /// Them, without their secrets.
+        imports: Vec<CredentialImport>,
     },
     /// Kernels on a server.
     ServerKernels {

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ConnectionId, DocumentId, ProtocolError, SandboxId, Settings};
+use crate::{
+    AccountView, ConnectionId, CredentialView, DocumentId, KeyringView, LeaseView, ProtocolError, SandboxId,
+    Settings,
+};
 
 /// A kind of place where code runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
@@ -12,6 +15,68 @@ use crate::{ConnectionId, DocumentId, ProtocolError, SandboxId, Settings};
 pub enum RuntimeKind {
     /// A kernel on this computer or on a Jupyter server.
     Jupyter,
+    /// A plain Python of this computer, without isolation.
+    Eval,
+    /// A container of a Docker or Podman engine on this computer.
+    Docker,
+    /// Monty: a part of Python in a process without files or network.
+    Monty,
+    /// The kernel of an open Colab tab.
+    Colab,
+    /// The kernel of an open Kaggle session.
+    Kaggle,
+    /// A machine of Datalayer, paid for by the second.
+    Datalayer,
+    /// A sandbox of an OpenSandbox server.
+    Opensandbox,
+    /// A sandbox at Modal, paid for by the second.
+    Modal,
+}
+
+impl RuntimeKind {
+    /// Every kind, in the order in which they are offered.
+    pub const ALL: &[Self] = &[
+        Self::Jupyter,
+        Self::Eval,
+        Self::Docker,
+        Self::Monty,
+        Self::Colab,
+        Self::Kaggle,
+        Self::Datalayer,
+        Self::Opensandbox,
+        Self::Modal,
+    ];
+
+    /// Its name, as in settings and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jupyter => "jupyter",
+            Self::Eval => "eval",
+            Self::Docker => "docker",
+            Self::Monty => "monty",
+            Self::Colab => "colab",
+            Self::Kaggle => "kaggle",
+            Self::Datalayer => "datalayer",
+            Self::Opensandbox => "opensandbox",
+            Self::Modal => "modal",
+        }
+    }
+
+    /// Whether its code runs in a folder of this computer, where it is asked for with these settings of its own. One that
+    /// has no files by itself is given some by its setting `folder`.
+    pub fn has_folder(self, own: &serde_json::Value) -> bool {
+        match self {
+            Self::Monty => own.get("folder").is_some_and(|access| access != "none"),
+            // what runs elsewhere is where it is
+            Self::Colab | Self::Kaggle | Self::Datalayer | Self::Opensandbox | Self::Modal => false,
+            Self::Jupyter | Self::Eval | Self::Docker => true,
+        }
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
 }
 
 /// Whether something can be used now.
@@ -67,6 +132,8 @@ pub struct RuntimeView {
     pub mark: String,
     /// Whether it can be used.
     pub readiness: Readiness,
+    /// How far its code is kept away from this computer, where that is known before it starts.
+    pub isolation: Option<Capability>,
     /// Kernels that can be started here.
     pub kernels: Vec<KernelChoice>,
 }
@@ -83,6 +150,8 @@ pub struct ConnectionView {
     pub name: String,
     /// Its address, secrets masked.
     pub display_url: String,
+    /// The kernel, where the connection is to one.
+    pub kernel_id: Option<String>,
     /// Whether it can be used.
     pub readiness: Readiness,
     /// Whether a credential is stored for it.
@@ -133,6 +202,10 @@ pub enum PillState {
     Input,
     /// The connection is being restored.
     Reconnecting,
+    /// The link to it is not taken any more; the kernel may live on.
+    Expired,
+    /// It stands still, and goes on when it is asked to.
+    Paused,
     /// Stopped by the person.
     Stopped,
     /// The kernel died.
@@ -161,8 +234,33 @@ pub struct KernelState {
     pub next_attempt_at: Option<u64>,
 }
 
-/// A live sandbox.
+/// A cloud whose open pages have kernels that can be joined by their links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct CloudView {
+    /// Which.
+    pub kind: RuntimeKind,
+    /// What it is called.
+    pub title: String,
+    /// Its two letters.
+    pub mark: String,
+    /// What a sandbox there can do.
+    pub capabilities: Vec<Capability>,
+}
+
+/// The link that leads to a sandbox, where its secret ends before the kernel does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct LinkView {
+    /// The latest moment until which it is good, in milliseconds since 1970, where that is known.
+    #[ts(type = "number | null")]
+    pub good_until: Option<u64>,
+    /// Whether it was refused, so that a fresh one is needed to go on.
+    pub refused: bool,
+}
+
+/// A live sandbox.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct SandboxView {
     /// Its name for the owner.
@@ -192,6 +290,10 @@ pub struct SandboxView {
     pub kept: bool,
     /// Working directory of the code.
     pub working_directory: Option<String>,
+    /// The link that leads to it, where it is reached by one.
+    pub link: Option<LinkView>,
+    /// Until when it lives and what that costs, where it ends by itself or costs something.
+    pub lease: Option<LeaseView>,
 }
 
 /// A notebook opened before.
@@ -221,6 +323,10 @@ pub struct RecentNotebook {
 pub struct WorkspaceView {
     /// Kinds of runtimes.
     pub runtimes: Vec<RuntimeView>,
+    /// Clouds whose kernels are joined by a link.
+    pub clouds: Vec<CloudView>,
+    /// Clouds where sandboxes are made with the key of an account.
+    pub accounts: Vec<AccountView>,
     /// Saved connections.
     pub connections: Vec<ConnectionView>,
     /// Live sandboxes.
@@ -229,8 +335,10 @@ pub struct WorkspaceView {
     pub recent: Vec<RecentNotebook>,
     /// Settings.
     pub settings: Settings,
+    /// Every credential, without its secret.
+    pub credentials: Vec<CredentialView>,
     /// Whether the system keyring can be used, and why not.
-    pub keyring: Readiness,
+    pub keyring: KeyringView,
     /// The person's home directory.
     pub home: String,
     /// The folder a new notebook goes to.

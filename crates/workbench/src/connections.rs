@@ -5,23 +5,28 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use sandbook_protocol::{ConnectionId, ProtocolError};
+use sandbook_protocol::{ConnectionId, ProtocolError, RuntimeKind};
 use sandbook_store::{config, folders::Folders};
 use serde_json::{Map, Value};
 
 use crate::error::store_error;
 
-/// A saved connection to a Jupyter server.
+/// A saved connection: to a Jupyter server, or to the kernel of a cloud's page.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Connection {
     pub(crate) id: ConnectionId,
+    pub(crate) kind: RuntimeKind,
     pub(crate) name: String,
     /// The server with its base path. Free of secrets.
     pub(crate) server_url: String,
+    /// The kernel, where the connection is to one.
+    pub(crate) kernel_id: Option<String>,
     /// The name of its credential in the keyring.
     pub(crate) credential: Option<String>,
     /// The fingerprint of a self-signed certificate that is trusted for this connection only.
     pub(crate) trusted_fingerprint: Option<String>,
+    /// Whether the person agreed that what is sent there is not encrypted.
+    pub(crate) plain_http_agreed: bool,
 }
 
 /// All of them. The file is read at each use: a person may change it with an editor.
@@ -86,26 +91,34 @@ impl Connections {
 
 pub(crate) fn read(connection: &config::Connection) -> Option<Connection> {
     let text = |name: &str| connection.settings.get(name).and_then(Value::as_str).map(str::to_owned);
-    (connection.runtime == "jupyter").then_some(())?;
     Some(Connection {
         id: ConnectionId(connection.id.clone()),
+        kind: RuntimeKind::named(&connection.runtime)?,
         name: connection.name.clone(),
         server_url: text("server_url")?,
+        kernel_id: text("kernel_id"),
         credential: connection.credential.clone(),
         trusted_fingerprint: text("trusted_fingerprint"),
+        plain_http_agreed: connection.settings.get("plain_http_agreed") == Some(&Value::Bool(true)),
     })
 }
 
 fn write(connection: &Connection) -> config::Connection {
     let mut settings = Map::new();
     settings.insert("server_url".into(), connection.server_url.clone().into());
+    if let Some(kernel) = &connection.kernel_id {
+        settings.insert("kernel_id".into(), kernel.clone().into());
+    }
     if let Some(fingerprint) = &connection.trusted_fingerprint {
         settings.insert("trusted_fingerprint".into(), fingerprint.clone().into());
+    }
+    if connection.plain_http_agreed {
+        settings.insert("plain_http_agreed".into(), true.into());
     }
     config::Connection {
         id: connection.id.0.clone(),
         name: connection.name.clone(),
-        runtime: "jupyter".into(),
+        runtime: connection.kind.name().into(),
         credential: connection.credential.clone(),
         settings,
     }

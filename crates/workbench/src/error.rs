@@ -20,6 +20,7 @@ pub fn sandbox_error(error: &SandboxError) -> ProtocolError {
         SandboxError::Unsupported { .. } => ErrorCode::Unsupported,
         SandboxError::Setting { .. } => ErrorCode::BadSetting,
         SandboxError::NotInstalled { .. } => ErrorCode::NoKernelFound,
+        SandboxError::NotReady { .. } => ErrorCode::NotReady,
         SandboxError::StartFailed { .. } | SandboxError::FolderMissing { .. } => ErrorCode::KernelStartFailed,
         SandboxError::Unreachable { .. } | SandboxError::Disconnected { .. } => ErrorCode::Unreachable,
         SandboxError::Certificate { .. } => ErrorCode::CertificateUntrusted,
@@ -55,4 +56,47 @@ pub(crate) fn store_error(error: &sandbook_store::Error) -> ProtocolError {
         _ => ErrorCode::FileUnwritable,
     };
     ProtocolError::new(code, error.to_string(), error.hint().unwrap_or("The logs say more."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_of_a_sandbox_comes_with_a_code_a_sentence_and_a_next_step() {
+        let text = || "something".to_owned();
+        let address = || "http://h/".to_owned();
+        let errors = [
+            SandboxError::Unsupported { reason: text() },
+            SandboxError::Setting { setting: text(), reason: text() },
+            SandboxError::NotInstalled { what: text(), detail: text() },
+            SandboxError::NotReady { what: text(), reason: text(), next: "Start the engine.".into() },
+            SandboxError::StartFailed { what: text(), detail: text() },
+            SandboxError::FolderMissing { folder: text() },
+            SandboxError::Unreachable { address: address(), detail: text() },
+            SandboxError::Certificate { address: address(), detail: text(), fingerprint: None },
+            SandboxError::Refused { address: address(), status: 403 },
+            SandboxError::CredentialMissing { address: address() },
+            SandboxError::WrongPeer { address: address(), expected: text(), detail: text() },
+            SandboxError::Gone { what: text() },
+            SandboxError::InUse { kernel: text(), detail: text() },
+            SandboxError::Died { cause: text() },
+            SandboxError::Disconnected { detail: text() },
+            SandboxError::TimedOut { what: text(), limit: std::time::Duration::from_secs(1) },
+            SandboxError::LeftRunning { what: text(), detail: text() },
+            SandboxError::Cancelled,
+            SandboxError::Failed(text()),
+        ];
+        for error in errors {
+            let told = sandbox_error(&error);
+            let ends = |text: &str| text.len() > 8 && text.ends_with(['.', '!', '?']);
+            assert!(ends(&told.message) && ends(&told.hint), "{told:?}");
+            assert_eq!(
+                told.code == ErrorCode::Internal,
+                matches!(error, SandboxError::Failed(_) | SandboxError::LeftRunning { .. }),
+                "{told:?}"
+            );
+            assert!(!error.code().is_empty());
+        }
+    }
 }

@@ -7,27 +7,25 @@ use std::{
 };
 
 use sandbook_protocol::{
-    ConnectionId, ErrorCode, KernelChoice, ProtocolError, Readiness, ReadinessState, SandboxChoice,
+    ConnectionId, ErrorCode, KernelChoice, ProtocolError, Readiness, RuntimeKind, SandboxChoice,
 };
 use sandbook_runtimes::jupyter::{
     self, JupyterRuntime, JupyterSettings, LocalKernels, LocalSettings, ManagedServerSettings,
     ServerSettings, environment,
 };
 use sandbook_sandbox::{KernelInfo, Progress, Runtime, SandboxSettings};
-use sandbook_store::folders::Folders;
+use sandbook_store::config::Rule;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    connections::Connection, error::sandbox_error, own, owner::lock, sandboxes::LiveSandbox,
-    servers::server_settings,
-};
+use crate::{connections::Connection, disk::Disk, error::sandbox_error, own, sandboxes::LiveSandbox};
 
 /// What names an interpreter in place of a kernelspec.
 const PYTHON: &str = "python:";
 
-/// What the runtime has to be asked for.
+/// What a runtime has to be asked for.
 pub(crate) struct Plan {
+    pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) settings: SandboxSettings,
     pub(crate) credential: Option<SecretString>,
     pub(crate) display_name: String,
@@ -38,29 +36,23 @@ pub(crate) struct Plan {
 /// The runtime and what was found out about it.
 pub(crate) struct Kernels {
     pub(crate) runtime: Arc<JupyterRuntime>,
+    /// Where the person's policies are.
+    pub(crate) disk: Arc<Disk>,
     /// Where the private environment is, or would be.
     private: PathBuf,
     found: RwLock<Option<Vec<KernelChoice>>>,
     pub(crate) servers: Mutex<HashMap<ConnectionId, Readiness>>,
-    keyring: Mutex<Readiness>,
 }
 
 impl Kernels {
-    pub(crate) fn new(supervisor: Option<PathBuf>, folders: &Folders) -> Self {
+    pub(crate) fn new(supervisor: Option<PathBuf>, disk: Arc<Disk>) -> Self {
         Self {
-            runtime: Arc::new(own::jupyter_runtime(folders, supervisor)),
-            private: own::private_environment(folders),
+            runtime: Arc::new(own::jupyter_runtime(&disk.folders, supervisor)),
+            private: own::private_environment(&disk.folders),
+            disk,
             found: RwLock::new(None),
             servers: Mutex::default(),
-            keyring: Mutex::new(Readiness {
-                state: ReadinessState::Checking,
-                reason: "Asking the keyring".into(),
-            }),
         }
-    }
-
-    pub(crate) fn runtime(&self) -> Arc<dyn Runtime> {
-        self.runtime.clone()
     }
 
     /// The kernels that were found, once somebody looked.
@@ -84,14 +76,24 @@ impl Kernels {
         tokio::task::spawn_blocking(move || runtime.local_kernels(Some(&folder))).await.unwrap_or_default()
     }
 
-    /// The kernel that a notebook means, if it is on this computer: by name, else by language.
+    /// What a notebook runs on where nobody chose: the kernel that it means, if it is on this computer, by name, else by
+    /// language; Monty where there is no Python.
     pub(crate) async fn default_for(
         &self,
         name: Option<String>,
         language: &str,
         folder: &Path,
-    ) -> Option<String> {
-        kernel_for(&self.local(folder).await, name.as_deref(), language)
+    ) -> Option<SandboxChoice> {
+        let found = self.local(folder).await;
+        let kernel = kernel_for(&found, name.as_deref(), language);
+        let monty = || SandboxChoice::New {
+            runtime: RuntimeKind::Monty,
+            settings: serde_json::Value::Null,
+            connection: None,
+        };
+        kernel
+            .map(|kernel| SandboxChoice::KernelHere { kernel })
+            .or_else(|| monty_stands_in(&found, language).then(monty))
     }
 
     /// What the runtime has to be asked for a choice.
@@ -114,25 +116,34 @@ impl Kernels {
             }
             SandboxChoice::NewOnServer { kernel, keep, .. } => {
                 let connection = connection.as_ref().ok_or_else(|| ProtocolError::not_found("connection"))?;
-                let settings = ServerSettings { kernel, ..server_settings(connection)? };
+                let settings = ServerSettings { kernel, ..self.server_settings(connection)? };
                 (JupyterSettings::Server(settings), connection.name.clone(), keep)
             }
             SandboxChoice::AttachOnServer { kernel, shared, .. } => {
                 let connection = connection.as_ref().ok_or_else(|| ProtocolError::not_found("connection"))?;
+                let share = match self.disk.policies().attach_to_busy {
+                    Rule::Ask => shared,
+                    Rule::Allow => true,
+                    Rule::Refuse => false,
+                };
                 let settings =
-                    ServerSettings { kernel_id: Some(kernel), share: shared, ..server_settings(connection)? };
+                    ServerSettings { kernel_id: Some(kernel), share, ..self.server_settings(connection)? };
                 (JupyterSettings::Server(settings), connection.name.clone(), false)
             }
-            SandboxChoice::Existing { .. } => return Err(ProtocolError::not_found("sandbox")),
+            SandboxChoice::New { .. } | SandboxChoice::Existing { .. } => {
+                return Err(ProtocolError::not_found("sandbox"));
+            }
         };
         let local = !matches!(runtime, JupyterSettings::Server(_));
         let settings = SandboxSettings {
+            id: None,
             name: None,
             working_directory: local.then(|| folder.to_owned()),
             environment: std::collections::BTreeMap::new(),
             runtime: runtime.to_value(),
         };
         Ok(Plan {
+            runtime: self.runtime.clone(),
             settings,
             credential,
             display_name,
@@ -166,14 +177,6 @@ impl Kernels {
                 "display_name": choice.display_name, "language": choice.language, "name": choice.name
             })
         })
-    }
-
-    pub(crate) fn keyring(&self) -> Readiness {
-        lock(&self.keyring).clone()
-    }
-
-    pub(crate) fn set_keyring(&self, readiness: Readiness) {
-        *lock(&self.keyring) = readiness;
     }
 
     /// Makes a private environment with ipykernel.
@@ -225,12 +228,22 @@ fn choice(kernel: &jupyter::LocalKernel) -> KernelChoice {
 /// language. Its name, as [`local_settings`] takes it.
 pub fn kernel_for(found: &LocalKernels, name: Option<&str>, language: &str) -> Option<String> {
     let choices: Vec<KernelChoice> = found.kernels.iter().map(choice).collect();
-    let python = language == "python" || language == "ipython";
+    let python = is_python(language);
     let generic = |name: &str| name == "python3" || name == "python";
     let named = name.filter(|name| !(python && generic(name)));
     let by_name = named.and_then(|name| choices.iter().find(|choice| choice.name == name));
     let by_language = || choices.iter().find(|choice| choice.language.eq_ignore_ascii_case(language));
     by_name.or_else(by_language).map(|choice| choice.name.clone())
+}
+
+/// Whether code of a language has no Python here to run on, so that Monty, which needs none, takes its place.
+pub fn monty_stands_in(found: &LocalKernels, language: &str) -> bool {
+    let runs_python = found.kernels.iter().any(|kernel| is_python(&kernel.spec.language.to_lowercase()));
+    is_python(language) && found.interpreters.is_empty() && !runs_python
+}
+
+fn is_python(language: &str) -> bool {
+    language == "python" || language == "ipython"
 }
 
 /// What a kernel's name asks the runtime for: a kernelspec, or an interpreter as `python:PATH`.

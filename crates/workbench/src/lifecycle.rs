@@ -3,16 +3,20 @@
 //! A record is on disk before a sandbox is made, and says what became of it afterwards, so that nothing is forgotten
 //! that may cost something. Stopping answers the page at once and goes on in the background.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use sandbook_protocol::{ErrorCode, ProtocolError, SandboxChoice, SandboxId};
-use sandbook_sandbox::{CreateRequest, KernelStatus, Progress, StopChoice, StopReport};
+use sandbook_protocol::{ErrorCode, LogLevel, ProtocolError, Push, SandboxChoice, SandboxId, Toast};
+use sandbook_sandbox::{
+    Capability, CreateRequest, CredentialStatus, KernelStatus, Progress, SandboxError, SandboxSettings,
+    StopChoice, StopReport,
+};
 use sandbook_store::records::{SandboxRecord, SandboxState};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
+    accounts, clouds,
     commands::no_sandbox,
     document::Document,
     error::{sandbox_error, store_error},
@@ -40,7 +44,10 @@ impl Workbench {
         progress: Progress,
         cancel: CancellationToken,
     ) -> Result<Arc<LiveSandbox>, ProtocolError> {
-        let _one_at_a_time = document.starting.lock().await;
+        let _one_at_a_time = tokio::select! {
+            lock = document.starting.lock() => lock,
+            () = cancel.cancelled() => return Err(sandbox_error(&SandboxError::Cancelled)),
+        };
         self.choose_while_starting(document, choice, progress, cancel).await
     }
 
@@ -71,7 +78,8 @@ impl Workbench {
         Ok(live)
     }
 
-    /// Cells were asked for: starts the kernel that the file names, where it is on this computer.
+    /// Cells were asked for: starts the kernel that the file names, where it is on this computer, or Monty where there is
+    /// no Python.
     pub(crate) async fn start_default_sandbox(
         &self,
         document: &Arc<Document>,
@@ -90,25 +98,47 @@ impl Workbench {
             ));
         }
         let folder = document.folder(&self.0.options.working_directory);
-        let kernel = self.0.kernels.default_for(document.kernel_name(), &document.language(), &folder).await;
-        let Some(kernel) = kernel else { return Err(no_sandbox()) };
-        let choice = SandboxChoice::KernelHere { kernel };
+        let choice = self.0.kernels.default_for(document.kernel_name(), &document.language(), &folder).await;
+        let Some(choice) = choice else { return Err(no_sandbox()) };
+        if let SandboxChoice::New { runtime, .. } = &choice
+            && !self.0.runtimes.is_ready(*runtime, &folder).await
+        {
+            return Err(no_sandbox());
+        }
         self.choose_while_starting(document, choice, progress, cancel).await.map(drop)
     }
 
     /// What the runtime has to be asked for a choice.
     async fn plan(&self, document: &Document, choice: SandboxChoice) -> Result<Plan, ProtocolError> {
         let folder = document.folder(&self.0.options.working_directory);
+        let keep = self.settings().keep_kernels;
+        let choice = match choice {
+            SandboxChoice::New { runtime, settings, .. } if !accounts::is_account(runtime) => {
+                return self.0.runtimes.plan(runtime, settings, &folder, keep);
+            }
+            // a person who keeps kernels does not thereby pay for machines that nobody uses
+            SandboxChoice::New { runtime, settings, connection } => {
+                return self.plan_with_account(runtime, settings, connection.as_ref(), false).await;
+            }
+            choice => choice,
+        };
         let connection = match &choice {
             SandboxChoice::NewOnServer { connection, .. }
             | SandboxChoice::AttachOnServer { connection, .. } => Some(self.0.connections.get(connection)?),
             _ => None,
         };
-        let credential = match connection.as_ref().and_then(|connection| connection.credential.as_deref()) {
-            Some(name) => self.0.credentials.load(name).await,
+        let credential = match &connection {
+            Some(connection) => self.0.credentials.of(connection).await?,
             None => None,
         };
-        self.0.kernels.plan(choice, &folder, connection, credential, self.settings().keep_kernels)
+        match connection {
+            Some(connection) if clouds::is_cloud(&connection) => {
+                clouds::check_policy(self.0.disk.policies().attach_to_busy)?;
+                let kept = matches!(choice, SandboxChoice::NewOnServer { keep: true, .. });
+                clouds::plan(&self.0.runtimes.runtimes, connection, credential, kept)
+            }
+            connection => self.0.kernels.plan(choice, &folder, connection, credential, keep),
+        }
     }
 
     /// Makes or joins a sandbox. It is on record before it is asked for.
@@ -121,7 +151,7 @@ impl Workbench {
         let id = SandboxId(Uuid::now_v7().simple().to_string());
         self.put_record(SandboxRecord {
             id: id.0.clone(),
-            runtime: self.0.kernels.runtime().variant().into(),
+            runtime: plan.runtime.variant().into(),
             connection: plan.connection.as_ref().map(|connection| connection.0.clone()),
             name: plan.display_name.clone(),
             handle: serde_json::Value::Null,
@@ -130,12 +160,14 @@ impl Workbench {
             ended: None,
         })
         .await?;
-        let request =
-            CreateRequest { settings: plan.settings, credential: plan.credential, progress, cancel };
-        let sandbox = match self.0.kernels.runtime().create(request).await {
+        let settings = SandboxSettings { id: Some(id.0.clone()), ..plan.settings };
+        let request = CreateRequest { settings, credential: plan.credential, progress, cancel };
+        let sandbox = match plan.runtime.create(request).await {
             Ok(sandbox) => sandbox,
             Err(error) => {
-                self.set_state(&id, SandboxState::Ended).await;
+                let is_left = matches!(error, SandboxError::LeftRunning { .. });
+                let state = if is_left { SandboxState::Lost } else { SandboxState::Ended };
+                self.set_state(&id, state).await;
                 return Err(sandbox_error(&error));
             }
         };
@@ -182,6 +214,7 @@ impl Workbench {
 
     /// Tells documents and the workspace what the kernel is doing, until it ends.
     pub(crate) fn watch_sandbox(&self, live: &Arc<LiveSandbox>) {
+        self.watch_credential(live);
         let (owner, live) = (Arc::downgrade(&self.0), live.clone());
         let mut status = live.status.clone();
         tokio::spawn(async move {
@@ -191,7 +224,8 @@ impl Workbench {
                 let Some(owner) = owner.upgrade().map(Self) else { return };
                 let documents: Vec<_> =
                     live.documents().iter().filter_map(|id| owner.document(id).ok()).collect();
-                let reconnecting = matches!(now, KernelStatus::Reconnecting { .. });
+                let reconnecting =
+                    matches!(now, KernelStatus::Reconnecting { .. } | KernelStatus::Refused { .. });
                 if reconnecting != away {
                     away = reconnecting;
                     for document in &documents {
@@ -208,7 +242,8 @@ impl Workbench {
                     _ => {}
                 }
                 owner.workspace_changed();
-                drop(owner);
+                // A kernel may be idle for days, and must not keep documents that were closed meanwhile.
+                drop((owner, documents));
                 if matches!(now, KernelStatus::Stopped) || status.changed().await.is_err() {
                     return;
                 }
@@ -216,23 +251,69 @@ impl Workbench {
         });
     }
 
+    /// Tells everybody, some time before a sandbox's credential ends and when it was refused, that a fresh one is needed.
+    fn watch_credential(&self, live: &Arc<LiveSandbox>) {
+        let (owner, weak) = (Arc::downgrade(&self.0), Arc::downgrade(live));
+        let mut credential = live.sandbox.credential();
+        tokio::spawn(async move {
+            loop {
+                let now = *credential.borrow_and_update();
+                if let Some(owner) = owner.upgrade().map(Self) {
+                    owner.workspace_changed();
+                }
+                let ends = match now {
+                    CredentialStatus::Refused => Some(Duration::ZERO),
+                    CredentialStatus::Good { until } => until.map(clouds::until_told),
+                };
+                let due = async {
+                    match ends {
+                        Some(pause) => tokio::time::sleep(pause).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                let changed = tokio::select! {
+                    () = due => {
+                        let (Some(owner), Some(live)) = (owner.upgrade().map(Self), weak.upgrade()) else { return };
+                        let ended = now == CredentialStatus::Refused;
+                        let said = clouds::wants_fresh_link(&live.display_name, live.connection.as_ref(), ended);
+                        owner.tell_everybody(said);
+                        None
+                    }
+                    changed = credential.changed() => Some(changed),
+                };
+                let changed = match changed {
+                    Some(changed) => changed,
+                    None => credential.changed().await,
+                };
+                if changed.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn tell_everybody(&self, message: String) {
+        let toast = Toast { level: LogLevel::Warn, message, error: None };
+        for mailbox in self.mailboxes() {
+            mailbox.push(Push::Toast { toast: toast.clone() });
+        }
+    }
+
     /// Restarts the kernel of a document.
     pub(crate) async fn restart(&self, document: &Arc<Document>) -> Result<(), ProtocolError> {
         let live = document.sandbox().ok_or_else(no_sandbox)?;
         let documents: Vec<_> = live.documents().iter().filter_map(|id| self.document(id).ok()).collect();
-        for document in &documents {
-            document.clear_queue();
-            document.restart_asked(true);
-        }
+        let restarting = Restarting::of(documents);
         if let Err(error) = live.sandbox.restart().await {
-            for document in &documents {
-                document.restart_asked(false);
+            for document in &restarting.0 {
+                document.restart_failed();
             }
             return Err(sandbox_error(&error));
         }
-        for document in &documents {
+        for document in &restarting.0 {
             document.values_lost();
         }
+        drop(restarting);
         self.workspace_changed();
         Ok(())
     }
@@ -266,7 +347,9 @@ impl Workbench {
             document.set_sandbox(None);
         }
         self.set_state(&live.id, SandboxState::Stopping).await;
-        let choice = if live.kept() && choice == StopChoice::Default { StopChoice::Keep } else { choice };
+        let can_stay = live.sandbox.capabilities().has(Capability::Survive);
+        let stays = live.kept() && can_stay && choice == StopChoice::Default;
+        let choice = if stays { StopChoice::Keep } else { choice };
         let state = match live.sandbox.stop(choice, self.stop_grace()).await {
             Ok(StopReport::LeftRunning) => {
                 self.remember_kept(live);
@@ -278,6 +361,12 @@ impl Workbench {
             }
             Err(error) => {
                 tracing::warn!(%error, sandbox = %live.id, "a sandbox could not be stopped");
+                if live.sandbox.lease().is_some_and(|lease| lease.price.is_some()) {
+                    self.tell_everybody(format!(
+                        "{} could not be stopped, and may go on costing something: {error}. It is on record, and the next start of Sandbook looks for it.",
+                        live.display_name
+                    ));
+                }
                 SandboxState::Lost
             }
         };
@@ -305,10 +394,28 @@ impl Workbench {
     }
 }
 
-/// A kernel did not start. What waited for it is dropped: nothing would ever run it. Where a person is asked for another
-/// kernel instead, it waits for that one.
+/// A kernel did not start. What waited for it will not be run by anything, and each cell says why.
 fn not_started(document: &Document, error: &ProtocolError) {
-    if document.sandbox().is_none() && error.code != ErrorCode::NoKernelFound {
-        document.clear_queue();
+    if document.sandbox().is_none() {
+        document.give_up_queue(&format!("{} {}", error.message, error.hint));
+    }
+}
+
+/// Documents whose kernel is being restarted. What is asked for meanwhile runs when the restart is over, also when
+/// whoever asked for it went away.
+struct Restarting(Vec<Arc<Document>>);
+
+impl Restarting {
+    fn of(documents: Vec<Arc<Document>>) -> Self {
+        for document in &documents {
+            document.restart_begins();
+        }
+        Self(documents)
+    }
+}
+
+impl Drop for Restarting {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Document::restart_is_over);
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use sandbook_protocol::{DocumentId, ErrorCode, ProtocolError, Push};
+use sandbook_protocol::{DocumentId, ErrorCode, ProtocolError, Push, Settings};
 use sandbook_sandbox::StopChoice;
 use uuid::Uuid;
 
@@ -92,7 +92,9 @@ impl Workbench {
                 }
             }),
             settings: Arc::new(move || {
-                for_settings.upgrade().map(|inner| Self(inner).settings()).unwrap_or_default()
+                // Without an owner nobody knows whether the person wants the file written.
+                let gone = || Settings { autosave: false, ..Settings::default() };
+                for_settings.upgrade().map_or_else(gone, |inner| Self(inner).settings())
             }),
         }
     }

@@ -58,7 +58,7 @@ impl LiveOutput {
             LiveBody::Stream { name, text } => Output::Stream {
                 name: match name {
                     StreamName::Stdout => "stdout".into(),
-                    StreamName::Stderr => "stderr".into(),
+                    StreamName::Stderr | StreamName::Owner => "stderr".into(),
                     StreamName::Stdin => "stdin".into(),
                 },
                 text: sandbook_notebook::StreamText::Inline(text.text()),

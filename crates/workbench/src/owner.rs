@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use sandbook_protocol::{
     ClientId, ClientKind, DocumentId, ErrorCode, ProtocolError, Push, ResourceId, SandboxId, Settings,
 };
+use sandbook_runtimes::Runtimes;
 use sandbook_sandbox::StopChoice;
 use sandbook_store::folders::Folders;
 use tokio::sync::Notify;
@@ -26,7 +27,9 @@ use crate::{
     error::{WorkbenchError, store_error},
     kernels::Kernels,
     logs::LogLines,
+    own,
     pasted::PastedTexts,
+    runtimes::Offered,
     sandboxes::LiveSandbox,
     session::{Mailbox, Session},
 };
@@ -66,6 +69,7 @@ pub(crate) struct Inner {
     pub(crate) credentials: Credentials,
     pub(crate) connections: Connections,
     pub(crate) kernels: Kernels,
+    pub(crate) runtimes: Offered,
     pub(crate) pasted: PastedTexts,
     pub(crate) documents: Mutex<IndexMap<DocumentId, Arc<Document>>>,
     /// Two clients that open one file at once must get one document.
@@ -109,12 +113,17 @@ impl Workbench {
         })
         .await
         .map_err(|_| WorkbenchError::Interrupted)??;
+        let disk = Arc::new(disk);
         let inner = Inner {
-            kernels: Kernels::new(options.supervisor.clone(), &disk.folders),
+            credentials: Credentials::new(disk.clone()),
+            kernels: Kernels::new(options.supervisor.clone(), disk.clone()),
+            runtimes: Offered::new(Runtimes::new(&own::surrounding(
+                &disk.folders,
+                options.supervisor.clone(),
+            ))),
             options,
-            disk: Arc::new(disk),
+            disk,
             settings: RwLock::new(settings),
-            credentials: Credentials::default(),
             connections,
             pasted: PastedTexts::default(),
             documents: Mutex::default(),
@@ -130,6 +139,7 @@ impl Workbench {
             Arc::downgrade(&workbench.0),
             workbench.0.workspace_changes.clone(),
         ));
+        tokio::spawn(crate::workspace::watch_keyring(Arc::downgrade(&workbench.0)));
         workbench.bring_back_untitled().await;
         workbench.forget_ended_sandboxes();
         let coming_back = workbench.clone();

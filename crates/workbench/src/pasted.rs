@@ -4,16 +4,25 @@
 //! once and never goes out again.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
 use indexmap::IndexMap;
 use sandbook_protocol::{ErrorCode, PastedId, ProtocolError, Recognised, RecognisedFact, RuntimeKind};
-use sandbook_runtimes::jupyter::{self, parse_pasted};
+use sandbook_runtimes::{
+    kaggle::separated,
+    paste::{self, NotRecognised, Provider, parse_pasted},
+};
 use sandbook_sandbox::SecretUrl;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
+
+use crate::{
+    accounts::is_account,
+    clouds::{kind_of, taken_apart},
+    runtimes::label,
+};
 
 /// How many texts are held; the oldest goes first.
 const MOST: usize = 16;
@@ -21,8 +30,12 @@ const MOST: usize = 16;
 /// A pasted server address.
 #[derive(Debug, Clone)]
 pub(crate) struct Pasted {
+    pub(crate) kind: RuntimeKind,
+    /// Without its secret.
     pub(crate) server: SecretUrl,
     pub(crate) token: Option<SecretString>,
+    /// The kernel, where it is a cloud's.
+    pub(crate) kernel_id: Option<String>,
 }
 
 /// The texts that are held.
@@ -33,20 +46,17 @@ impl PastedTexts {
     /// Says what a text is, and holds it.
     pub(crate) fn read(&self, text: &SecretString) -> Result<Recognised, ProtocolError> {
         let id = PastedId(Uuid::new_v4().simple().to_string());
-        if let Some(path) = notebook_path(text.expose_secret()) {
-            return Ok(notebook(id, &path));
-        }
-        let found = parse_pasted(text.expose_secret())
-            .map_err(|error| ProtocolError::new(ErrorCode::NotRecognised, error.message, error.hint))?;
-        if found.provider.runtime() != "jupyter" {
-            return Err(ProtocolError::new(
-                ErrorCode::NotRecognised,
-                format!("This is an address of {}, which Sandbook cannot use yet.", found.provider.runtime()),
-                "Paste the address of a Jupyter server.",
-            ));
-        }
+        let found = parse_pasted(text.expose_secret()).map_err(|error| not_recognised(&error))?;
+        let found = match found {
+            paste::Pasted::Notebook(path) => return notebook(id, &path),
+            paste::Pasted::Server(found) if found.provider == Provider::OpenSandbox => {
+                return Ok(opensandbox(id, &found));
+            }
+            paste::Pasted::Server(found) => *found,
+            other => return Err(not_yet(&other)),
+        };
         let recognised = describe(&id, &found);
-        let pasted = Pasted { server: found.server, token: found.token };
+        let pasted = taken_apart(found);
         let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if texts.len() >= MOST {
             texts.shift_remove_index(0);
@@ -73,21 +83,44 @@ impl PastedTexts {
     }
 }
 
-/// The path, where a text is that of a notebook on this computer.
-fn notebook_path(text: &str) -> Option<PathBuf> {
-    let text = text.trim().trim_matches(['"', '\'']);
-    let text = text.strip_prefix("file://").unwrap_or(text);
-    let path = match text.strip_prefix("~/") {
-        Some(rest) => std::env::home_dir()?.join(rest),
-        None => PathBuf::from(text),
-    };
-    let is_notebook = path.extension().is_some_and(|extension| extension == "ipynb");
-    (is_notebook && path.is_absolute() && path.is_file()).then_some(path)
+/// What was pasted is nothing that can be used.
+pub(crate) fn not_recognised(error: &NotRecognised) -> ProtocolError {
+    ProtocolError::new(ErrorCode::NotRecognised, error.message.clone(), error.hint)
 }
 
-fn notebook(id: PastedId, path: &Path) -> Recognised {
-    let text = path.display().to_string();
-    Recognised {
+/// It is recognised, and this build has no use for it here.
+fn not_yet(pasted: &paste::Pasted) -> ProtocolError {
+    if let Some(kind) = pasted.runtime().and_then(RuntimeKind::named).filter(|kind| is_account(*kind)) {
+        let cloud = label(kind).0;
+        return ProtocolError::new(
+            ErrorCode::NotRecognised,
+            format!("This is {}. It was not kept.", pasted.name()),
+            format!("Choose {cloud} among the clouds, and paste it as the key there."),
+        );
+    }
+    ProtocolError::new(
+        ErrorCode::NotRecognised,
+        format!("This is {}, which Sandbook cannot use here yet.", pasted.name()),
+        "Paste the address of a Jupyter server, or the path of a notebook.",
+    )
+}
+
+/// A notebook on this computer.
+fn notebook(id: PastedId, path: &str) -> Result<Recognised, ProtocolError> {
+    let full = match path.strip_prefix("~/") {
+        Some(rest) => std::env::home_dir().map(|home| home.join(rest)),
+        None => Some(PathBuf::from(path)).filter(|path| path.is_absolute()),
+    };
+    let missing = |why: &str| {
+        let message = format!("The notebook {path} {why}.");
+        ProtocolError::new(ErrorCode::NotRecognised, message, "Paste its whole path, beginning with / or ~.")
+    };
+    let full = full.ok_or_else(|| missing("is named without its folder"))?;
+    if !full.is_file() {
+        return Err(missing("is not on this computer"));
+    }
+    let text = full.display().to_string();
+    Ok(Recognised {
         pasted: id,
         kind: None,
         title: "Notebook on this computer".into(),
@@ -98,10 +131,45 @@ fn notebook(id: PastedId, path: &Path) -> Recognised {
         notebook: Some(text),
         complete: true,
         has_secret: false,
+    })
+}
+
+/// The address of an OpenSandbox server. Nothing of it is a secret, so nothing is held: it leads to the screen of its own.
+fn opensandbox(id: PastedId, found: &paste::Recognised) -> Recognised {
+    let url = found.server.expose();
+    let host = url.host_str().unwrap_or_default();
+    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let mut facts = vec![
+        fact("Host", &host, true),
+        fact("Key", "None in an address. A server may need one; it is asked for next.", true),
+    ];
+    facts.push(if found.is_plain_http_elsewhere() {
+        fact("Check", "Not encrypted: others on the network can read along", false)
+    } else {
+        fact("Check", "Complete: host and address are all there", true)
+    });
+    let gets = [
+        ("Run cells", "yes, with images"),
+        ("Input", "yes"),
+        ("Interrupt", "yes"),
+        ("Reconnect", "output is replayed, but for what was on its way"),
+        ("Time left", "exact, and can be put off"),
+    ];
+    Recognised {
+        pasted: id,
+        kind: Some(RuntimeKind::Opensandbox),
+        title: "OpenSandbox server".into(),
+        display_text: found.display_url.clone(),
+        display_url: Some(found.server.masked()),
+        facts,
+        gets: gets.iter().map(|(name, note)| ((*name).to_owned(), (*note).to_owned())).collect(),
+        notebook: None,
+        complete: true,
+        has_secret: false,
     }
 }
 
-fn describe(id: &PastedId, found: &jupyter::Recognised) -> Recognised {
+fn describe(id: &PastedId, found: &paste::Recognised) -> Recognised {
     let url = found.server.expose();
     let host = url.host_str().unwrap_or_default();
     let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -112,7 +180,11 @@ fn describe(id: &PastedId, found: &jupyter::Recognised) -> Recognised {
     if let Some(notebook) = &found.notebook {
         facts.push(fact("Notebook", notebook, true));
     }
-    facts.push(match &found.token {
+    let secret = match found.provider {
+        Provider::Kaggle => separated(found.server.expose()).1,
+        _ => found.token.clone(),
+    };
+    facts.push(match &secret {
         Some(token) => {
             let length = token.expose_secret().chars().count();
             fact(
@@ -121,9 +193,14 @@ fn describe(id: &PastedId, found: &jupyter::Recognised) -> Recognised {
                 true,
             )
         }
+        None if kind_of(found.provider).is_some() => fact("Token", "None in this link.", false),
         None => fact("Token", "None in this address. A server without one can be used as it is.", true),
     });
-    if found.is_plain_http_elsewhere() {
+    let kind = kind_of(found.provider);
+    let missing = missing(found);
+    if let Some(missing) = missing {
+        facts.push(fact("Check", missing, false));
+    } else if found.is_plain_http_elsewhere() {
         facts.push(fact("Check", "Not encrypted: others on the network can read along", false));
     } else {
         facts.push(fact("Check", "Complete: host and address are all there", true));
@@ -132,20 +209,35 @@ fn describe(id: &PastedId, found: &jupyter::Recognised) -> Recognised {
         ("Run cells", "yes, with images"),
         ("Input", "yes"),
         ("Interrupt", "yes"),
-        ("Reconnect", "missed output is replayed"),
-        ("Time left", "not reported"),
+        ("Reconnect", if kind.is_none() { "missed output is replayed" } else { "missed output may be lost" }),
+        ("Time left", if kind == Some(RuntimeKind::Colab) { "an hour at most" } else { "not reported" }),
     ];
     Recognised {
         pasted: id.clone(),
-        kind: Some(RuntimeKind::Jupyter),
-        title: "Jupyter server".into(),
+        kind: Some(kind.unwrap_or(RuntimeKind::Jupyter)),
+        title: match kind {
+            Some(RuntimeKind::Colab) => "Google Colab kernel".into(),
+            Some(RuntimeKind::Kaggle) => "Kaggle session".into(),
+            _ => "Jupyter server".into(),
+        },
         display_text: found.display_url.clone(),
         display_url: Some(found.server.masked()),
         facts,
         gets: gets.iter().map(|(name, note)| ((*name).to_owned(), (*note).to_owned())).collect(),
         notebook: None,
-        complete: true,
+        complete: missing.is_none(),
         has_secret: found.has_secret(),
+    }
+}
+
+/// What a cloud's link lacks.
+fn missing(found: &paste::Recognised) -> Option<&'static str> {
+    match found.provider {
+        Provider::Colab if found.kernel_id.is_none() => {
+            Some("The link names no kernel: copy the one that ends in channels")
+        }
+        Provider::Colab if found.token.is_none() => Some("The link holds no token: copy all of it"),
+        _ => None,
     }
 }
 

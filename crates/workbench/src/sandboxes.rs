@@ -16,7 +16,7 @@ use sandbook_protocol::{
 use sandbook_sandbox::{KernelInfo, KernelStatus, Sandbox, Support};
 use tokio::sync::watch;
 
-use crate::time::millis;
+use crate::{clouds, lease, runtimes::label, time::millis};
 
 /// One live sandbox and what the owner knows about it.
 pub(crate) struct LiveSandbox {
@@ -103,10 +103,12 @@ impl LiveSandbox {
     /// What a page sees.
     pub(crate) fn view(&self, now: SystemTime) -> SandboxView {
         let info = self.sandbox.info();
-        let mark = if self.connection.is_some() { "Js" } else { "Jy" };
+        let kind = RuntimeKind::named(info.variant).unwrap_or(RuntimeKind::Jupyter);
+        let of_server = kind == RuntimeKind::Jupyter && self.connection.is_some();
+        let mark = if of_server { "Js" } else { label(kind).1 };
         SandboxView {
             id: self.id.clone(),
-            kind: RuntimeKind::Jupyter,
+            kind,
             mark: mark.into(),
             title: info.title,
             subtitle: info.subtitle,
@@ -118,6 +120,8 @@ impl LiveSandbox {
             owned: info.owned,
             kept: self.kept(),
             working_directory: info.working_directory,
+            link: clouds::link(kind, *self.sandbox.credential().borrow()),
+            lease: self.sandbox.lease().map(lease::lease),
         }
     }
 
@@ -129,18 +133,22 @@ impl LiveSandbox {
             KernelStatus::Idle => PillState::Idle,
             KernelStatus::Busy => PillState::Busy,
             KernelStatus::Reconnecting { .. } => PillState::Reconnecting,
+            KernelStatus::Refused { .. } => PillState::Expired,
             KernelStatus::Dead(_) | KernelStatus::Gone { .. } => PillState::Died,
+            KernelStatus::Paused => PillState::Paused,
             KernelStatus::Stopped => PillState::Stopped,
         };
         let (attempt, next_attempt_at, away_since) = match &status {
             KernelStatus::Reconnecting { since, attempt, next_attempt } => {
                 (*attempt, Some(millis(*next_attempt)), Some(millis(*since)))
             }
+            KernelStatus::Refused { since } => (0, None, Some(millis(*since))),
             _ => (0, None, None),
         };
         let cause = match &status {
             KernelStatus::Dead(cause) => Some(cause.to_string()),
             KernelStatus::Gone { reason } => Some(reason.clone()),
+            KernelStatus::Refused { .. } => Some("the server asks for a fresh link".into()),
             _ => None,
         };
         let info = self.kernel_info.get();
@@ -171,7 +179,7 @@ fn capitalised(word: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-fn capability((capability, support): (sandbook_sandbox::Capability, &Support)) -> Capability {
+pub(crate) fn capability((capability, support): (sandbook_sandbox::Capability, &Support)) -> Capability {
     let (state, note) = match support {
         Support::Yes(note) => (CapabilityState::Yes, note),
         Support::Limited(note) => (CapabilityState::Limited, note),

@@ -4,15 +4,21 @@ use std::time::SystemTime;
 
 use sandbook_protocol::{
     ConnectionId, ConnectionView, ErrorCode, KernelChoice, ProtocolError, Readiness, ReadinessState, Reply,
-    RuntimeKind, ServerKernel,
+    ServerKernel,
 };
-use sandbook_runtimes::jupyter::{self, Handle, JupyterSettings, ServerSettings};
+use sandbook_runtimes::{
+    jupyter::{Handle, JupyterSettings, ServerSettings},
+    paste::is_plain_http_elsewhere,
+};
 use sandbook_sandbox::{AttachHandle, Listed, Runtime as _, SandboxError, SandboxSettings};
 use sandbook_store::records::KeptKernel;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::{connections::Connection, error::sandbox_error, kernels::Kernels, owner::lock};
+use crate::{
+    connections::Connection, error::sandbox_error, kernels::Kernels, owner::lock, plain_http::plain_http,
+    runtimes,
+};
 
 impl Kernels {
     /// Whether a server can be used now.
@@ -21,11 +27,11 @@ impl Kernels {
         connection: &Connection,
         credential: Option<&SecretString>,
     ) -> Readiness {
-        let settings = match sandbox_settings(connection) {
+        let settings = match self.sandbox_settings(connection) {
             Ok(settings) => settings,
             Err(error) => return Readiness { state: ReadinessState::NeedsSetup, reason: error.message },
         };
-        readiness(self.runtime.readiness(&settings, credential).await)
+        runtimes::readiness(self.runtime.readiness(&settings, credential).await)
     }
 
     pub(crate) fn remember_readiness(&self, connection: &ConnectionId, readiness: Readiness) {
@@ -38,18 +44,19 @@ impl Kernels {
         let known = lock(&self.servers).get(&connection.id).cloned();
         ConnectionView {
             id: connection.id.clone(),
-            kind: RuntimeKind::Jupyter,
+            kind: connection.kind,
             name: connection.name.clone(),
             display_url: url.clone().map_or_else(
                 || connection.server_url.clone(),
                 |url| sandbook_sandbox::SecretUrl::new(url).masked(),
             ),
+            kernel_id: connection.kernel_id.clone(),
             readiness: known.unwrap_or_else(|| Readiness {
                 state: ReadinessState::Checking,
                 reason: "Asking the server".into(),
             }),
             has_credential: connection.credential.is_some(),
-            plain_http: url.is_some_and(|url| url.scheme() == "http" && !jupyter::is_loopback(&url)),
+            plain_http: url.as_ref().is_some_and(is_plain_http_elsewhere),
             trusted_fingerprint: connection.trusted_fingerprint.clone(),
         }
     }
@@ -60,7 +67,7 @@ impl Kernels {
         connection: &Connection,
         credential: Option<SecretString>,
     ) -> Result<(), ProtocolError> {
-        let settings = server_settings(connection)?;
+        let settings = self.server_settings(connection)?;
         let specs = self.runtime.server_kernelspecs(&settings, credential.as_ref()).await;
         let specs = specs.map_err(|error| sandbox_error(&error))?;
         let reason = match specs.as_slice() {
@@ -71,6 +78,20 @@ impl Kernels {
         Ok(())
     }
 
+    /// How a server is reached, if something may be sent there.
+    pub(crate) fn server_settings(&self, connection: &Connection) -> Result<ServerSettings, ProtocolError> {
+        let settings = server_settings(connection)?;
+        let rule = self.disk.policies().plain_http;
+        plain_http(&settings.url, rule, connection.plain_http_agreed).check()?;
+        Ok(settings)
+    }
+
+    /// The same for the runtime.
+    pub(crate) fn sandbox_settings(&self, connection: &Connection) -> Result<SandboxSettings, ProtocolError> {
+        let runtime = JupyterSettings::Server(self.server_settings(connection)?).to_value();
+        Ok(SandboxSettings { runtime, ..SandboxSettings::default() })
+    }
+
     /// The kernels that run on a server, and those that can be started there.
     pub(crate) async fn server_kernels(
         &self,
@@ -78,10 +99,10 @@ impl Kernels {
         credential: Option<SecretString>,
         kept: &[KeptKernel],
     ) -> Result<Reply, ProtocolError> {
-        let settings = server_settings(connection)?;
+        let settings = self.server_settings(connection)?;
         let specs = self.runtime.server_kernelspecs(&settings, credential.as_ref()).await;
         let specs = specs.map_err(|error| sandbox_error(&error))?;
-        let listed = self.runtime.list(&sandbox_settings(connection)?, credential.as_ref()).await;
+        let listed = self.runtime.list(&self.sandbox_settings(connection)?, credential.as_ref()).await;
         let (listed, listable) = match listed {
             Ok(listed) => (listed, true),
             Err(SandboxError::Unsupported { .. }) => (Vec::new(), false),
@@ -108,7 +129,7 @@ impl Kernels {
         credential: Option<SecretString>,
         kernel: &str,
     ) -> Result<(), ProtocolError> {
-        let settings = server_settings(connection)?;
+        let settings = self.server_settings(connection)?;
         let deleted = self.runtime.remove_kernel(&settings, credential.as_ref(), kernel).await;
         deleted.map_err(|error| sandbox_error(&error))
     }
@@ -141,6 +162,7 @@ fn server_kernel(listed: Listed, kept: &[KeptKernel], now: SystemTime) -> Option
     })
 }
 
+/// How a server is reached. Whether something may be sent there is not looked at.
 pub(crate) fn server_settings(connection: &Connection) -> Result<ServerSettings, ProtocolError> {
     let url = Url::parse(&connection.server_url).map_err(|error| {
         ProtocolError::new(
@@ -153,19 +175,4 @@ pub(crate) fn server_settings(connection: &Connection) -> Result<ServerSettings,
         trusted_certificate: connection.trusted_fingerprint.clone(),
         ..ServerSettings::new(url)
     })
-}
-
-pub(crate) fn sandbox_settings(connection: &Connection) -> Result<SandboxSettings, ProtocolError> {
-    let runtime = JupyterSettings::Server(server_settings(connection)?).to_value();
-    Ok(SandboxSettings { runtime, ..SandboxSettings::default() })
-}
-
-fn readiness(readiness: sandbook_sandbox::Readiness) -> Readiness {
-    let (state, reason) = match readiness {
-        sandbook_sandbox::Readiness::Ready(reason) => (ReadinessState::Ready, reason),
-        sandbook_sandbox::Readiness::NeedsSetup(reason) => (ReadinessState::NeedsSetup, reason),
-        sandbook_sandbox::Readiness::NeedsCredential(reason) => (ReadinessState::NeedsCredential, reason),
-        sandbook_sandbox::Readiness::NotReachable(reason) => (ReadinessState::NotReachable, reason),
-    };
-    Readiness { state, reason }
 }

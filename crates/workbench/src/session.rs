@@ -223,13 +223,17 @@ mod tests {
     fn workspace(version: &str) -> WorkspaceView {
         WorkspaceView {
             runtimes: Vec::new(),
+            clouds: Vec::new(),
+            accounts: Vec::new(),
             connections: Vec::new(),
             sandboxes: Vec::new(),
             recent: Vec::new(),
             settings: sandbook_protocol::Settings::default(),
-            keyring: sandbook_protocol::Readiness {
-                state: sandbook_protocol::ReadinessState::Ready,
+            credentials: Vec::new(),
+            keyring: sandbook_protocol::KeyringView {
+                state: sandbook_protocol::KeyringState::Ready,
                 reason: String::new(),
+                hint: String::new(),
             },
             home: String::new(),
             working_directory: String::new(),

@@ -34,6 +34,23 @@ async fn opening_and_saving_an_unchanged_notebook_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_is_gone_writes_no_file_any_more() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["first"]);
+    let before = std::fs::read_to_string(&path).unwrap();
+    {
+        let page = Page::open(&home.open().await, &path).await;
+        let settings =
+            sandbook_protocol::Settings { autosave: false, ..sandbook_protocol::Settings::default() };
+        page.ask(Command::ChangeSettings { settings }).await.unwrap();
+        page.ask(typed(&page, 0, 0, "more ")).await.unwrap();
+    }
+    // Longer than the pause after which a change is saved where nobody said otherwise.
+    tokio::time::sleep(std::time::Duration::from_millis(2_800)).await;
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_edit_changes_only_that_cell_in_the_file() {
     let home = Home::new();
     let path = home.notebook("a.ipynb", &["first", "second"]);
@@ -110,6 +127,25 @@ async fn a_notebook_without_a_file_comes_back_with_the_next_owner() {
     };
     let page = Page::join(session, documents[0].0.clone()).await;
     assert_eq!(page.cell(0).source, "kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_notebook_that_gets_its_file_is_among_the_recent_ones() {
+    let home = Home::new();
+    let workbench = home.open().await;
+    let session = workbench.connect(ClientKind::Browser);
+    let Reply::Document { document, .. } = common::ask(&session, Command::NewDocument).await.unwrap() else {
+        panic!()
+    };
+    let path = home.path("named.ipynb").display().to_string();
+    let save = Command::Save { document, path: Some(path.clone()), choice: SaveChoice::Ask };
+    common::ask(&session, save).await.unwrap();
+    let Reply::Workspace { workspace } = common::ask(&session, Command::WatchWorkspace).await.unwrap() else {
+        panic!()
+    };
+    let recent: Vec<&str> = workspace.recent.iter().map(|recent| recent.path.as_str()).collect();
+    assert_eq!(recent, [path.as_str()]);
+    workbench.shut_down().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -310,7 +346,7 @@ async fn a_cell_that_was_folded_and_unfolded_is_the_bytes_that_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_that_do_not_fit_the_file_any_more_are_counted_and_the_notice_says_where_they_are() {
+async fn changes_whose_content_is_gone_are_counted_and_the_notice_says_where_they_are() {
     let home = Home::new();
     let path = home.notebook("a.ipynb", &["1"]);
     let workbench = home.open().await;
@@ -322,6 +358,10 @@ async fn changes_that_do_not_fit_the_file_any_more_are_counted_and_the_notice_sa
         page.settle().await;
     }
     let killed = home.as_a_kill_would_leave_it();
+    // As if the kill had come before the content was kept.
+    for file in killed.files().iter().filter(|file| file.extension().is_some_and(|kind| kind == "base")) {
+        std::fs::remove_file(file).unwrap();
+    }
     home.notebook("a.ipynb", &["theirs"]);
     let restored = Page::open(&killed.open().await, &path).await;
     assert_eq!(restored.cell(0).source, "theirs");
@@ -332,4 +372,69 @@ async fn changes_that_do_not_fit_the_file_any_more_are_counted_and_the_notice_sa
     assert!(notice.contains(kept.file_name().unwrap().to_str().unwrap()), "{notice}");
     assert_eq!(std::fs::read_to_string(kept).unwrap().lines().count(), 2);
     workbench.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_save_that_failed_is_tried_again_without_a_further_edit() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("folder")).unwrap();
+    let path = home.notebook("folder/a.ipynb", &["1"]);
+    let workbench = home.open().await;
+    let mut page = Page::open(&workbench, &path).await;
+    std::fs::rename(home.path("folder"), home.path("away")).unwrap();
+    page.ask(typed(&page, 0, 0, "later = ")).await.unwrap();
+    page.settle().await;
+    // Longer than the first try waits for quiet.
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    std::fs::rename(home.path("away"), home.path("folder")).unwrap();
+    page.until(|view| !view.status.dirty).await;
+    assert!(std::fs::read_to_string(&path).unwrap().contains("later = 1"));
+    workbench.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_restored_is_saved_as_any_change_is() {
+    let home = Home::new();
+    let path = home.notebook("a.ipynb", &["1"]);
+    let workbench = home.open().await;
+    let settings = |autosave| Command::ChangeSettings {
+        settings: sandbook_protocol::Settings { autosave, ..sandbook_protocol::Settings::default() },
+    };
+    let page = Page::open(&workbench, &path).await;
+    page.ask(settings(false)).await.unwrap();
+    page.ask(typed(&page, 0, 0, "kept = ")).await.unwrap();
+    let killed = home.as_a_kill_would_leave_it();
+    let after = killed.open().await;
+    common::ask(&after.connect(ClientKind::Browser), settings(true)).await.unwrap();
+    let mut page = Page::open(&after, &path).await;
+    assert!(page.view().status.dirty);
+    assert!(!std::fs::read_to_string(&path).unwrap().contains("kept"));
+    page.until(|view| !view.status.dirty).await;
+    assert!(std::fs::read_to_string(&path).unwrap().contains("kept = 1"));
+    workbench.shut_down().await;
+    after.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cells_are_copied_into_another_notebook_with_their_outputs_and_one_undo_takes_them_back() {
+    let home = Home::new();
+    let from = home.path("from.ipynb");
+    let text = r#"{"cells":[{"cell_type":"code","execution_count":7,"metadata":{"tags":["kept"]},"outputs":[{"name":"stdout","output_type":"stream","text":["said\n"]}],"source":["first"]},{"cell_type":"markdown","metadata":{},"source":["*second*"]}],"metadata":{},"nbformat":4,"nbformat_minor":4}"#;
+    std::fs::write(&from, text).unwrap();
+    let workbench = home.open().await;
+    let from = Page::open(&workbench, &from).await;
+    let mut to = Page::open(&workbench, &home.notebook("to.ipynb", &["there"])).await;
+    let cells = vec![from.key(0), from.key(1)];
+    let copied = from.ask(Command::CopyCells { document: from.document.clone(), cells }).await.unwrap();
+    let Reply::Text { text } = copied else { panic!("{copied:?}") };
+    to.ask(Command::PasteCells { document: to.document.clone(), index: 1, text }).await.unwrap();
+    to.until(|view| view.cells.len() == 3).await;
+    let sources: Vec<&str> = to.view().cells.iter().map(|cell| cell.source.as_str()).collect();
+    assert_eq!(sources, ["there", "first", "*second*"]);
+    assert_eq!((to.cell(1).kind, to.cell(2).kind), (CellKind::Code, CellKind::Markdown));
+    assert_eq!(to.text(1), "said\n");
+    to.ask(save(&to, SaveChoice::Ask)).await.unwrap();
+    assert!(std::fs::read_to_string(home.path("to.ipynb")).unwrap().contains("kept"));
+    to.ask(Command::Undo { document: to.document.clone() }).await.unwrap();
+    to.until(|view| view.cells.len() == 1).await;
 }

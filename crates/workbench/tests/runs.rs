@@ -4,10 +4,12 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{Home, Page};
 use sandbook_protocol::{
-    CellSelection, ClientKind, Command, DeathOfKernel, ErrorCode, OutputBody, OutputSearch, PillState, Push,
-    Reply, RunState, SandboxChoice, Secret,
+    CapabilityState, CellSelection, ClientKind, Command, DeathOfKernel, ErrorCode, OutputBody, OutputSearch,
+    OutputView, PillState, Push, Reply, RunState, RuntimeKind, SandboxChoice, Secret, StreamName,
 };
 use sandbook_workbench::Workbench;
 
@@ -53,6 +55,33 @@ impl Drop for Bench {
         let workbench = self.workbench.clone();
         tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(workbench.shut_down()));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_notebook_runs_in_a_plain_python_which_says_that_it_is_not_isolated() {
+    let home = Home::new();
+    let path = home.notebook("plain.ipynb", &["x = 40\nprint('on')\nx + 2"]);
+    let workbench = home.open().await;
+    let page = Page::open(&workbench, &path).await;
+    let choice = SandboxChoice::New {
+        runtime: RuntimeKind::Eval,
+        settings: serde_json::json!({ "python": sandbook_test_support::python() }),
+        connection: None,
+    };
+    page.ask(Command::ChooseSandbox { document: page.document.clone(), choice }).await.unwrap();
+    let mut bench = Bench { home, workbench, page };
+    bench.run(0).await;
+    assert_eq!(bench.state(0), RunState::Done);
+    assert!(bench.page.text(0).starts_with("on"));
+    let Reply::Workspace { workspace } = bench.page.ask(Command::WatchWorkspace).await.unwrap() else {
+        panic!("no workspace")
+    };
+    let sandbox = &workspace.sandboxes[0];
+    assert_eq!((sandbox.kind, sandbox.mark.as_str()), (RuntimeKind::Eval, "Ev"));
+    let isolation = sandbox.capabilities.iter().find(|capability| capability.name == "isolation").unwrap();
+    assert_eq!(isolation.state, CapabilityState::No);
+    let offered = workspace.runtimes.iter().find(|runtime| runtime.kind == RuntimeKind::Eval).unwrap();
+    assert_eq!(offered.isolation.as_ref(), Some(isolation), "it is known before it is chosen");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -274,17 +303,33 @@ async fn an_interrupt_stops_the_cell_and_keeps_what_it_said() {
     bench.page.until(|view| view.cells[1].run.state == RunState::Held).await;
 }
 
+/// Who wrote a text output, and its first line.
+fn said_by(output: &OutputView) -> (StreamName, String) {
+    match &output.body {
+        OutputBody::Text { stream, text } => (*stream, text.head[0].text.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kernel_that_dies_is_told_with_its_cause_and_can_be_restarted_up_to_there() {
     let mut bench = Bench::with(&[
         "x = 1",
-        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL) if x == 1 else print('alive')",
+        // The kernel's own sender needs a moment: what it has not sent dies with it.
+        "import os, signal, sys, time\nprint('[The kernel died?]', file=sys.stderr, flush=True)\ntime.sleep(0.5)\nos.kill(os.getpid(), signal.SIGKILL) if x == 1 else print('alive')",
         "3",
     ])
     .await;
     bench.ask_run(CellSelection::All).await;
     bench.page.until(|view| view.cells[1].run.state == RunState::Failed).await;
     bench.page.until(|view| view.cells[0].run.state == RunState::Lost && view.queue.waiting.is_empty()).await;
+    bench.page.settle().await;
+    let said: Vec<_> = bench.page.cell(1).outputs.iter().map(said_by).collect();
+    let [(StreamName::Stderr, code), (StreamName::Owner, owner)] = said.as_slice() else {
+        panic!("{said:?}")
+    };
+    assert_eq!(code, "[The kernel died?]");
+    assert!(owner.starts_with("[The kernel died (signal 9)"), "{owner}");
     let Reply::Workspace { workspace } = bench.page.ask(Command::WatchWorkspace).await.unwrap() else {
         panic!()
     };
@@ -467,55 +512,6 @@ async fn a_picture_comes_with_its_size_in_pixels_and_what_is_none_comes_without(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stop_while_the_kernel_starts_takes_back_every_cell_that_waits() {
-    let home = Home::new();
-    let path = home.notebook("run.ipynb", &["print(1)"; 60]);
-    let workbench = home.open().await;
-    let mut page = Page::open(&workbench, &path).await;
-    let document = page.document.clone();
-    let starting = page.ask(Command::ChooseSandbox { document: document.clone(), choice: python() });
-    let stopping = async {
-        // No kernel yet, so these only wait for the one that is starting.
-        let run = Command::Run { document: document.clone(), selection: CellSelection::All };
-        let run = page.ask(run);
-        let stop = async {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            page.ask(Command::Interrupt { document: document.clone() }).await
-        };
-        let (run, stopped) = tokio::join!(run, stop);
-        (run.unwrap(), stopped.unwrap())
-    };
-    let (started, _) = tokio::join!(starting, stopping);
-    started.unwrap();
-    page.settle().await;
-    assert!(page.view().cells.iter().all(|cell| cell.run.state == RunState::New), "{:?}", page.view().queue);
-    assert!(page.view().queue.waiting.is_empty());
-    workbench.shut_down().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_kernel_that_cannot_start_says_why_and_leaves_nothing_waiting() {
-    let home = Home::new();
-    std::fs::create_dir(home.path("gone")).unwrap();
-    let path = home.notebook("gone/run.ipynb", &["1"]);
-    let workbench = home.open().await;
-    let mut page = Page::open(&workbench, &path).await;
-    std::fs::remove_dir_all(home.path("gone")).unwrap();
-    let run = Command::Run { document: page.document.clone(), selection: CellSelection::All };
-    // Where this computer has a kernel of its own, that one fails for the same reason.
-    page.ask(run).await.unwrap_err();
-    let choose = Command::ChooseSandbox { document: page.document.clone(), choice: python() };
-    let error = page.ask(choose).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::KernelStartFailed);
-    assert!(error.message.contains("notebooks/gone does not exist any more"), "{error}");
-    page.settle().await;
-    assert!(page.view().queue.waiting.is_empty(), "{:?}", page.view().queue);
-    assert_eq!(page.cell(0).run.state, RunState::New);
-    page.ask(Command::Quit { force: false }).await.unwrap();
-    workbench.shut_down().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_restart_that_the_person_asked_for_stops_the_cell_and_is_no_death() {
     let mut bench = Bench::with(&["name = input('who? ')", "1"]).await;
     bench.ask_run(CellSelection::All).await;
@@ -529,4 +525,111 @@ async fn a_restart_that_the_person_asked_for_stops_the_cell_and_is_no_death() {
     assert!(text.contains("[The kernel was restarted.]") && !text.contains("died"), "{text}");
     bench.run(1).await;
     assert_eq!(bench.state(1), RunState::Done);
+}
+
+/// The same cell thrice: it counts up from nothing.
+const COUNTING: &str = "n = globals().get('n', 0) + 1\nn";
+
+async fn counted() -> Bench {
+    Bench::with(&[COUNTING, COUNTING, COUNTING]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cells_above_one_run_without_it_and_those_below_with_it() {
+    let mut bench = counted().await;
+    let middle = bench.page.key(1);
+    bench.ask_run(CellSelection::Above { cell: middle.clone() }).await;
+    bench.page.until_ended(0).await;
+    bench.page.settle().await;
+    assert_eq!(
+        [bench.state(0), bench.state(1), bench.state(2)],
+        [RunState::Done, RunState::New, RunState::New]
+    );
+    bench.ask_run(CellSelection::Below { cell: middle }).await;
+    bench.page.until_ended(2).await;
+    let counts = [0, 1, 2].map(|index| bench.page.cell(index).execution_count);
+    assert_eq!(counts, [Some(1), Some(2), Some(3)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_that_runs_all_begins_with_a_new_kernel() {
+    let mut bench = counted().await;
+    bench.run(2).await;
+    let document = bench.page.document.clone();
+    bench.page.ask(Command::Restart { document, run_all: true }).await.unwrap();
+    bench.page.until(|view| view.cells[2].execution_count == Some(3)).await;
+    bench.page.until_ended(2).await;
+    let shown = format!("{:?}", bench.page.cell(2).outputs);
+    assert!(shown.contains(r#"text: Some("3")"#), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_for_during_a_restart_runs_in_the_new_kernel() {
+    let endless = "import time\nwhile 'n' in globals(): time.sleep(0.01)";
+    let mut bench = Bench::with(&[COUNTING, COUNTING, endless]).await;
+    bench.run(0).await;
+    let last = bench.page.key(2);
+    bench.ask_run(CellSelection::Cells { cells: vec![last] }).await;
+    bench.page.until(|view| view.cells[2].run.state == RunState::Running).await;
+    let document = bench.page.document.clone();
+    let both = [bench.page.key(0), bench.page.key(1)].to_vec();
+    let restart = bench.page.ask(Command::Restart { document: document.clone(), run_all: false });
+    let run = async {
+        // A kernel takes longer than this to start.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        bench.page.ask(Command::Run { document, selection: CellSelection::Cells { cells: both } }).await
+    };
+    let (restarted, asked) = tokio::join!(restart, run);
+    assert!(restarted.is_ok() && asked.is_ok(), "{restarted:?} {asked:?}");
+    bench.page.until(|view| view.cells[1].run.state == RunState::Done).await;
+    assert_eq!([0, 1].map(|index| bench.page.cell(index).execution_count), [Some(1), Some(2)]);
+    assert_eq!(bench.state(2), RunState::Stopped);
+    assert!(bench.page.text(2).contains("[The kernel was restarted.]"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_the_page_has_no_time_limit_but_the_one_that_is_set() {
+    let mut bench = Bench::with(&["while True: pass"]).await;
+    let settings = |page_timeout_ms| Command::ChangeSettings {
+        settings: sandbook_protocol::Settings { page_timeout_ms, ..sandbook_protocol::Settings::default() },
+    };
+    assert_eq!(sandbook_protocol::Settings::default().page_timeout_ms, 0, "no limit");
+    bench.page.ask(settings(1_000)).await.unwrap();
+    bench.run(0).await;
+    assert_eq!(bench.state(0), RunState::TimedOut);
+    let text = format!("{:?}", bench.page.cell(0));
+    assert!(text.contains("KeyboardInterrupt"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bars_within_bars_are_shown_as_they_end_and_not_as_every_step_of_them() {
+    let code = "from tqdm import tqdm\nfor outer in tqdm(range(3), desc='outer', ncols=60):\n    for inner in tqdm(range(50), desc='inner', ncols=60, leave=False): pass";
+    let mut bench = Bench::with(&[code]).await;
+    bench.run(0).await;
+    let text = bench.page.text(0);
+    let shown: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(shown.len(), 1, "{text}");
+    assert!(shown[0].starts_with("outer: 100%") && shown[0].contains("3/3"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_that_is_to_be_kept_goes_on_after_its_notebook_is_closed_and_answers_in_the_next() {
+    let mut bench = Bench::with(&["import os\nkept = 41\nos.getpid()", "kept + 1"]).await;
+    bench.run(0).await;
+    let Reply::Workspace { workspace } = bench.page.ask(Command::WatchWorkspace).await.unwrap() else {
+        panic!()
+    };
+    let sandbox = workspace.sandboxes[0].id.clone();
+    bench.page.ask(Command::KeepSandbox { sandbox: sandbox.clone(), keep: true }).await.unwrap();
+    let document = bench.page.document.clone();
+    bench.page.ask(Command::CloseDocument { document, discard: true }).await.unwrap();
+
+    let path = bench.home.path("run.ipynb");
+    bench.page = Page::open(&bench.workbench, &path).await;
+    let choice = SandboxChoice::Existing { sandbox: sandbox.clone() };
+    bench.page.ask(Command::ChooseSandbox { document: bench.page.document.clone(), choice }).await.unwrap();
+    bench.run(1).await;
+    let shown = format!("{:?}", bench.page.cell(1).outputs);
+    assert!(shown.contains(r#"text: Some("42")"#), "{shown}");
+    bench.page.ask(Command::KeepSandbox { sandbox, keep: false }).await.unwrap();
 }

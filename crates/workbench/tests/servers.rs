@@ -4,15 +4,17 @@
 
 mod common;
 
-use std::{net::TcpListener, path::Path};
+use std::{net::TcpListener, path::Path, time::Duration};
 
 use common::{Home, Page, ask};
 use sandbook_protocol::{
     CellSelection, ClientKind, Command, ConnectionId, ErrorCode, ReadinessState, Recognised, Reply, RunState,
     SandboxChoice, Secret,
 };
-use sandbook_test_support::{SelfSigned, Server, TOKEN, server};
+use sandbook_store::folders::Folders;
+use sandbook_test_support::{PATIENCE, SelfSigned, Server, TOKEN, server, server_at};
 use sandbook_workbench::Session;
+use tokio_util::sync::CancellationToken;
 
 fn address(server: &Server, tail: &str) -> String {
     format!("http://127.0.0.1:{}{tail}", server.url.port().unwrap())
@@ -30,8 +32,11 @@ fn connect(recognised: &Recognised) -> Command {
         pasted: Some(recognised.pasted.clone()),
         address: None,
         token: None,
+        runtime: None,
+        kernel: None,
         name: Some("lab".into()),
         trust_fingerprint: None,
+        plain_http: false,
     }
 }
 
@@ -40,8 +45,11 @@ fn connect_to(address: &str, token: Option<&str>) -> Command {
         pasted: None,
         address: Some(address.into()),
         token: token.map(Secret::new),
+        runtime: None,
+        kernel: None,
         name: None,
         trust_fingerprint: None,
+        plain_http: false,
     }
 }
 
@@ -164,6 +172,15 @@ async fn a_kernel_that_somebody_uses_is_joined_only_when_the_person_agrees() {
         .unwrap();
     second.until(|view| view.cells[0].run.state == RunState::Done).await;
     assert!(format!("{:?}", second.cell(0).outputs).contains("42"));
+
+    let policies = Folders::inside(&home.0.path().join("state")).policies_file();
+    let third = Page::open(&workbench, &home.notebook("third.ipynb", &["shared"])).await;
+    for (rule, asked, is_joined) in [("refuse", true, false), ("allow", false, true)] {
+        std::fs::write(&policies, format!("format = 1\n[kernels]\nattach_to_busy = \"{rule}\"\n")).unwrap();
+        let choice = attach(asked);
+        let answer = third.ask(Command::ChooseSandbox { document: third.document.clone(), choice }).await;
+        assert_eq!(answer.is_ok(), is_joined, "{rule}: {answer:?}");
+    }
     workbench.shut_down().await;
 }
 
@@ -243,8 +260,11 @@ async fn a_self_signed_certificate_is_shown_by_its_fingerprint_and_runs_code_onc
             pasted: None,
             address: Some(server.url.to_string()),
             token: Some(Secret::new(TOKEN)),
+            runtime: None,
+            kernel: None,
             name: None,
             trust_fingerprint: fingerprint,
+            plain_http: false,
         };
         let error = page.ask(command(None)).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::CertificateUntrusted);
@@ -263,12 +283,133 @@ async fn a_self_signed_certificate_is_shown_by_its_fingerprint_and_runs_code_onc
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn http_to_another_computer_is_warned_of_where_nobody_allowed_it() {
+async fn a_certificate_that_changed_is_trusted_for_its_connection_alone_and_the_old_one_until_then() {
+    let [old, new] = ["old.example", "new.example"].map(|host| SelfSigned::new(host, false));
+    let first = server("jupyter_server", &old.options().each_ref().map(String::as_str)).await;
     let home = Home::new();
     let workbench = home.open().await;
     let session = workbench.connect(ClientKind::Browser);
-    let error = ask(&session, connect_to("http://no-such-host.invalid:8888/", Some("x"))).await.unwrap_err();
-    assert!(error.message.contains("not encrypted"), "{error}");
-    let error = ask(&session, connect_to("https://no-such-host.invalid:8888/", Some("x"))).await.unwrap_err();
-    assert!(!error.message.contains("not encrypted"), "{error}");
+    let (url, port) = (first.url.to_string(), first.url.port().unwrap());
+    let connect = |trust: Option<&str>| Command::Connect {
+        pasted: None,
+        address: Some(url.clone()),
+        token: Some(Secret::new(TOKEN)),
+        runtime: None,
+        kernel: None,
+        name: None,
+        trust_fingerprint: trust.map(str::to_owned),
+        plain_http: false,
+    };
+    let before = ask(&session, connect(None)).await.unwrap_err().fingerprint.unwrap();
+    let connection = connected(&session, connect(Some(&before))).await;
+    let trusted = async || {
+        let Reply::Workspace { workspace } = ask(&session, Command::WatchWorkspace).await.unwrap() else {
+            panic!()
+        };
+        workspace.connections[0].trusted_fingerprint.clone()
+    };
+    ask(&session, connect(None)).await.unwrap();
+    assert_eq!(trusted().await.as_deref(), Some(before.as_str()), "connecting again keeps it");
+
+    drop(first);
+    let _second = server_at(port, "jupyter_server", &new.options().each_ref().map(String::as_str)).await;
+    let list = Command::ListServerKernels { connection: connection.clone() };
+    let now = ask(&session, list.clone()).await.unwrap_err().fingerprint.unwrap();
+    assert_ne!(now, before);
+    assert!(ask(&session, connect(None)).await.is_err());
+    assert_eq!(trusted().await.as_deref(), Some(before.as_str()), "nobody trusted another one");
+
+    let trust = |fingerprint: &str| Command::TrustCertificate {
+        connection: connection.clone(),
+        fingerprint: fingerprint.to_owned(),
+    };
+    let error = ask(&session, trust("AB:CD")).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::CertificateUntrusted);
+    assert_eq!(trusted().await.as_deref(), Some(before.as_str()), "this is not the one that it shows");
+    ask(&session, trust(&now)).await.unwrap();
+    assert_eq!(trusted().await.as_deref(), Some(now.as_str()));
+    ask(&session, list).await.unwrap();
+
+    // The very same certificate at another address is another connection, which nobody trusted.
+    let elsewhere = server("jupyter_server", &new.options().each_ref().map(String::as_str)).await;
+    let connect = Command::Connect {
+        pasted: None,
+        address: Some(elsewhere.url.to_string()),
+        token: Some(Secret::new(TOKEN)),
+        runtime: None,
+        kernel: None,
+        name: None,
+        trust_fingerprint: None,
+        plain_http: false,
+    };
+    let refused = ask(&session, connect).await.unwrap_err();
+    assert_eq!(
+        (refused.code, refused.fingerprint.as_deref()),
+        (ErrorCode::CertificateUntrusted, Some(now.as_str()))
+    );
+    workbench.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_that_is_stopped_at_any_moment_leaves_no_kernel_on_the_server() {
+    let server = server("jupyter_server", &[]).await;
+    let home = Home::new();
+    let workbench = home.open().await;
+    let page = Page::open(&workbench, &home.notebook("n.ipynb", &["1"])).await;
+    let url = server.url.to_string();
+    let connection = connected(&page.session, connect_to(&url, Some(TOKEN))).await;
+    let mut stopped = 0;
+    for wait in [0, 1, 5, 20, 60, 150, 300] {
+        let cancel = CancellationToken::new();
+        let choice = SandboxChoice::NewOnServer { connection: connection.clone(), kernel: None, keep: false };
+        let command = Command::ChooseSandbox { document: page.document.clone(), choice };
+        let start = page.session.handle(1, command, cancel.clone());
+        let stop = async {
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+            cancel.cancel();
+        };
+        match tokio::join!(start, stop).0 {
+            Ok(_) => {
+                page.ask(Command::Detach { document: page.document.clone(), keep: false }).await.unwrap();
+            }
+            Err(error) => {
+                assert_eq!(error.code, ErrorCode::Cancelled, "{error}");
+                stopped += 1;
+            }
+        }
+    }
+    assert!(stopped > 0);
+    let running = async || {
+        let list = Command::ListServerKernels { connection: connection.clone() };
+        let Reply::ServerKernels { running, .. } = page.ask(list).await.unwrap() else { panic!() };
+        running.len()
+    };
+    let start = std::time::Instant::now();
+    // A kernel whose making was on its way is removed when the server has made it.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    while running().await > 0 {
+        assert!(start.elapsed() < PATIENCE, "kernels are left");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    workbench.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_answer_is_not_waited_for_once_nobody_wants_to_know() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let home = Home::new();
+    let workbench = home.open().await;
+    let session = workbench.connect(ClientKind::Browser);
+    let url = format!("http://127.0.0.1:{}/", silent.local_addr().unwrap().port());
+    let cancel = CancellationToken::new();
+    let connecting = session.handle(1, connect_to(&url, Some(TOKEN)), cancel.clone());
+    let give_up = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        cancel.cancel();
+    };
+    let start = std::time::Instant::now();
+    let error = tokio::join!(connecting, give_up).0.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Cancelled);
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    workbench.shut_down().await;
 }

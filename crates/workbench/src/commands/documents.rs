@@ -50,6 +50,9 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
             let document = owner.document(&document)?;
             refuse_open_target(caller, &document.id, path.as_deref())?;
             let saved = document.save(path.as_deref(), choice).await?;
+            if path.is_some() {
+                owner.note_recent(&document, None);
+            }
             owner.workspace_changed();
             Ok(Reply::Saved { at: millis(saved.at), path: saved.path.display().to_string() })
         }

@@ -2,7 +2,9 @@
 
 mod cells;
 mod connections;
+mod credentials;
 mod documents;
+mod imports;
 mod outputs;
 mod runs;
 mod workspace;
@@ -12,10 +14,10 @@ pub(crate) use runs::no_sandbox;
 use std::sync::Arc;
 
 use sandbook_protocol::{Command, ProtocolError, Push, Reply};
-use sandbook_sandbox::Progress;
+use sandbook_sandbox::{Progress, SandboxError};
 use tokio_util::sync::CancellationToken;
 
-use crate::{owner::Workbench, session::Mailbox};
+use crate::{error::sandbox_error, owner::Workbench, session::Mailbox};
 
 /// Who asks, and for how long.
 pub(crate) struct Caller<'a> {
@@ -26,6 +28,17 @@ pub(crate) struct Caller<'a> {
 }
 
 impl Caller<'_> {
+    /// Asks somebody, as long as the client wants to know. Only for what may break off anywhere.
+    pub(crate) async fn asking<T>(
+        &self,
+        question: impl Future<Output = Result<T, ProtocolError>>,
+    ) -> Result<T, ProtocolError> {
+        tokio::select! {
+            answer = question => answer,
+            () = self.cancel.cancelled() => Err(sandbox_error(&SandboxError::Cancelled)),
+        }
+    }
+
     /// Sends how far the call has come to the client that made it.
     pub(crate) fn progress(&self) -> Progress {
         let (mailbox, request) = (self.mailbox.clone(), self.request);
@@ -85,7 +98,8 @@ async fn dispatch(caller: &Caller<'_>, command: Command) -> Result<Reply, Protoc
         | Command::PasteCells { .. }
         | Command::Undo { .. }
         | Command::Redo { .. } => cells::handle(caller, command),
-        Command::ChooseSandbox { .. }
+        Command::SurveyRuntime { .. }
+        | Command::ChooseSandbox { .. }
         | Command::Detach { .. }
         | Command::Run { .. }
         | Command::ContinueQueue { .. }
@@ -94,6 +108,8 @@ async fn dispatch(caller: &Caller<'_>, command: Command) -> Result<Reply, Protoc
         | Command::Restart { .. }
         | Command::AfterDeath { .. }
         | Command::Reconnect { .. }
+        | Command::PauseSandbox { .. }
+        | Command::ProlongSandbox { .. }
         | Command::StopSandbox { .. }
         | Command::KeepSandbox { .. }
         | Command::AnswerInput { .. }
@@ -104,11 +120,23 @@ async fn dispatch(caller: &Caller<'_>, command: Command) -> Result<Reply, Protoc
         | Command::OutputText { .. }
         | Command::ResourceText { .. }
         | Command::SaveResource { .. } => outputs::handle(caller, command).await,
+        Command::AddCredential { .. }
+        | Command::ReplaceCredential { .. }
+        | Command::KeepCredential { .. }
+        | Command::TestCredential { .. }
+        | Command::DeleteCredential { .. }
+        | Command::LookAtKeyring
+        | Command::UnlockKeyring
+        | Command::ListCredentialImports
+        | Command::ImportCredential { .. } => credentials::handle(caller, command).await,
         Command::ReadPasted { .. }
         | Command::DismissPasted { .. }
         | Command::Connect { .. }
+        | Command::ConnectAccount { .. }
         | Command::RemoveConnection { .. }
         | Command::StoreCredential { .. }
+        | Command::RenewLink { .. }
+        | Command::TrustCertificate { .. }
         | Command::ListServerKernels { .. }
         | Command::DeleteServerKernel { .. }
         | Command::CreateEnvironment { .. } => connections::handle(caller, command).await,

@@ -1,5 +1,7 @@
 //! Running: where a document runs, its queue, its kernel.
 
+use std::time::Duration;
+
 use sandbook_protocol::{
     Command, Completion, DeathOfKernel, DocumentId, ErrorCode, Inspection, ProtocolError, Reply,
     SandboxChoice,
@@ -12,6 +14,11 @@ use crate::{document::Document, error::sandbox_error, positions};
 pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Reply, ProtocolError> {
     let owner = caller.owner;
     match command {
+        Command::SurveyRuntime { runtime, document, settings, connection } => {
+            let survey = owner.survey(runtime, document.as_ref(), settings, connection.as_ref());
+            let survey = caller.asking(survey).await?;
+            Ok(Reply::Survey { survey: Box::new(survey) })
+        }
         Command::ChooseSandbox { document, choice } => choose(caller, &document, choice).await,
         Command::Detach { document, keep } => {
             let document = owner.document(&document)?;
@@ -45,6 +52,18 @@ pub(super) async fn handle(caller: &Caller<'_>, command: Command) -> Result<Repl
         Command::Reconnect { sandbox, now } => {
             owner.live_sandbox(&sandbox)?.sandbox.reconnect(now);
             Ok(Reply::Done)
+        }
+        Command::PauseSandbox { sandbox, pause } => {
+            let live = owner.live_sandbox(&sandbox)?;
+            let done = if pause { live.sandbox.pause().await } else { live.sandbox.resume().await };
+            owner.workspace_changed();
+            done.map(|()| Reply::Done).map_err(|error| sandbox_error(&error))
+        }
+        Command::ProlongSandbox { sandbox, seconds } => {
+            let live = owner.live_sandbox(&sandbox)?;
+            let done = live.sandbox.prolong(Duration::from_secs(seconds.into())).await;
+            owner.workspace_changed();
+            done.map(|()| Reply::Done).map_err(|error| sandbox_error(&error))
         }
         Command::StopSandbox { sandbox } => {
             let sandbox = owner.live_sandbox(&sandbox)?;

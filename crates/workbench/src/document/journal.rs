@@ -6,8 +6,8 @@
 use sandbook_notebook::{CellKey, Checkpoint, Step};
 use sandbook_sandbox::ExecutionId;
 use sandbook_store::{
-    files::Digest,
-    journal::{Journal, Save},
+    files::{Digest, Fingerprint},
+    journal::{BaseCopy, Journal, Save},
 };
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,11 @@ impl JournalFile {
     /// The file is another's; edits are based on it now.
     pub(super) fn resolve(&mut self, base: Digest) -> Result<(), sandbook_store::Error> {
         self.0.resolve(base)
+    }
+
+    /// What has to be copied from the file so that the changes can be shown even where another program replaces it.
+    pub(super) fn take_base_copy(&mut self, known: &Fingerprint) -> Option<BaseCopy> {
+        self.0.take_base_copy(known)
     }
 
     /// Brings everything to the disk.

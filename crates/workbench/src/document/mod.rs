@@ -59,7 +59,7 @@ pub(crate) struct Document {
     /// One save at a time.
     saving: tokio::sync::Mutex<()>,
     /// Rung at every change that a save would write.
-    changed: tokio::sync::Notify,
+    changed: Arc<tokio::sync::Notify>,
 }
 
 impl std::fmt::Debug for Document {
@@ -76,7 +76,7 @@ impl Document {
             state: Mutex::new(state),
             starting: tokio::sync::Mutex::default(),
             saving: tokio::sync::Mutex::default(),
-            changed: tokio::sync::Notify::new(),
+            changed: Arc::default(),
         })
     }
 

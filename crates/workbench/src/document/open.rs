@@ -36,7 +36,8 @@ pub(crate) async fn open(
         let mut state = load(content, &name, &surroundings)?;
         state.title = path.file_name().map_or(name, |title| title.to_string_lossy().into_owned());
         state.file.read_only = is_read_only(&path);
-        state.file.fingerprint = Some(fingerprint);
+        // Where another program changed it, the fingerprint is that of the content the changes belong to.
+        state.file.fingerprint.get_or_insert(fingerprint);
         state.path = Some(path);
         Ok(Document::new(id, surroundings, state))
     })
@@ -79,9 +80,24 @@ fn is_read_only(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
 }
 
-/// The state that a content and its journal make.
+/// The state that a content and its journal make. Where another program has written this content since the journal's
+/// last change, the state is the own version, and the person is asked as if it had been noticed while it was open.
 fn load(content: Bytes, journal_name: &str, surroundings: &Surroundings) -> Result<State, ProtocolError> {
     let digest = Digest::of(&content);
+    let open_journal = || {
+        let opened = surroundings.disk.journals.journal(journal_name, digest);
+        opened.map_err(|error| store_error(&error))
+    };
+    let (mut journal, recovered) = open_journal()?;
+    let mut recovered = restore::Unsaved::read(recovered);
+    if recovered.base.is_some() && recovered.changes() == 0 {
+        // What the file holds was saved, so nobody needs to choose.
+        journal.resolve(digest).map_err(|error| store_error(&error))?;
+        (journal, recovered) = (open_journal()?.0, restore::Unsaved::default());
+    }
+    let own = recovered.base.take().map(Bytes::from);
+    let conflict = own.as_ref().map(|own| Fingerprint::of_gone(own));
+    let content = own.unwrap_or(content);
     let mut notebook = Notebook::parse(content.clone(), CellKey::sequence("c")).map_err(|error| {
         ProtocolError::new(
             ErrorCode::NotANotebook,
@@ -89,9 +105,6 @@ fn load(content: Bytes, journal_name: &str, surroundings: &Surroundings) -> Resu
             "The file was not touched. Open it with another program to see what is in it.",
         )
     })?;
-    let (journal, recovered) =
-        surroundings.disk.journals.journal(journal_name, digest).map_err(|error| store_error(&error))?;
-    let mut recovered = restore::Unsaved::read(recovered);
     if let Some(checkpoint) = recovered.take_checkpoint() {
         match Notebook::resume(content, &checkpoint) {
             Ok(resumed) => notebook = resumed,
@@ -107,7 +120,12 @@ fn load(content: Bytes, journal_name: &str, surroundings: &Surroundings) -> Resu
     key[..16].copy_from_slice(random.as_bytes());
     key[16..].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
     let mut state = State {
-        file: FileState { saved_version: notebook.version(), ..FileState::default() },
+        file: FileState {
+            saved_version: notebook.version(),
+            changed_on_disk: conflict.is_some(),
+            fingerprint: conflict,
+            ..FileState::default()
+        },
         notebook,
         path: None,
         title: String::new(),

@@ -26,6 +26,8 @@ pub(crate) struct RunQueue {
     waiting: VecDeque<Entry>,
     held: VecDeque<Entry>,
     held_by: Option<CellKey>,
+    /// How many restarts of the kernel are under way.
+    restarts: u32,
 }
 
 impl RunQueue {
@@ -45,7 +47,7 @@ impl RunQueue {
 
     /// The next cell to run, if none runs. It counts as running from now on.
     pub(crate) fn start_next(&mut self) -> Option<Entry> {
-        if self.running.is_some() {
+        if self.running.is_some() || self.is_restarting() {
             return None;
         }
         self.running = self.waiting.pop_front();
@@ -66,6 +68,21 @@ impl RunQueue {
             self.held.append(&mut self.waiting);
             self.held_by = self.running.as_ref().map(|entry| entry.cell.clone());
         }
+    }
+
+    /// The kernel is being restarted: nothing starts until [`Self::restart_is_over`], what is asked for meanwhile waits.
+    pub(crate) fn restart_begins(&mut self) {
+        self.restarts += 1;
+    }
+
+    /// A restart ended, whether it came to it or not.
+    pub(crate) fn restart_is_over(&mut self) {
+        self.restarts = self.restarts.saturating_sub(1);
+    }
+
+    /// Whether the kernel is being restarted.
+    pub(crate) const fn is_restarting(&self) -> bool {
+        self.restarts > 0
     }
 
     /// Goes on with what was held.
@@ -139,6 +156,19 @@ mod tests {
 
     fn keys(keys: &[CellKey]) -> Vec<&str> {
         keys.iter().map(CellKey::as_str).collect()
+    }
+
+    #[test]
+    fn what_is_asked_for_during_a_restart_waits_for_its_end() {
+        let mut queue = RunQueue::default();
+        queue.push([entry("a", "1")]);
+        queue.start_next();
+        queue.restart_begins();
+        queue.push([entry("b", "2")]);
+        queue.end(false);
+        assert_eq!(queue.start_next(), None, "there is no kernel yet");
+        queue.restart_is_over();
+        assert_eq!(queue.start_next().unwrap().cell.as_str(), "b");
     }
 
     #[test]

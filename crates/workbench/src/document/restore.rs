@@ -11,10 +11,13 @@ use super::{journal::Entry, state::State};
 use crate::{disk::Disk, error::store_error};
 
 /// What a journal kept.
+#[derive(Default)]
 pub(super) struct Unsaved {
     entries: Vec<Entry>,
     operations: Vec<Vec<u8>>,
-    /// It belongs to another content of the file.
+    /// The content of the file that it belongs to, where another program has changed the file since.
+    pub(super) base: Option<Vec<u8>>,
+    /// It belongs to a content of the file that is gone.
     pub(super) is_foreign: bool,
 }
 
@@ -27,7 +30,18 @@ impl Unsaved {
                 Err(error) => tracing::error!(%error, "a record of a journal cannot be read"),
             }
         }
-        Self { entries, operations: recovered.operations, is_foreign: recovered.is_foreign }
+        let Recovered { operations, base, is_foreign, .. } = recovered;
+        Self { entries, operations, base, is_foreign }
+    }
+
+    /// How much of it the file that it belongs to does not hold.
+    pub(super) fn changes(&self) -> usize {
+        let is_change = |entry: &&Entry| match entry {
+            Entry::Checkpoint(_) => false,
+            Entry::Waiting { cells } => !cells.is_empty(),
+            Entry::Step(_) | Entry::RunStarted { .. } | Entry::OutputsCleared { .. } => true,
+        };
+        self.entries.iter().filter(is_change).count()
     }
 
     /// What the journal says first: what the file does not say of the document.
@@ -50,7 +64,7 @@ pub(super) fn restore(
     disk: &Disk,
 ) -> Result<(), ProtocolError> {
     if unsaved.is_foreign {
-        return set_aside(state, &unsaved.operations, digest, disk);
+        return set_aside(state, &unsaved, digest, disk);
     }
     let entries = unsaved.entries;
     let cleared = clearings(&entries);
@@ -140,22 +154,18 @@ fn notice(steps: usize, runs: usize) -> String {
     format!("Restored what was not saved: {}.", parts.join(" and "))
 }
 
-/// The file is not the one that the journal belongs to. What is in the journal goes into a file of its own, and edits
+/// The file is not the one that the journal belongs to, and that one was not kept. What is in the journal goes into a file of its own, and edits
 /// start from the file as it is.
-fn set_aside(
-    state: &mut State,
-    operations: &[Vec<u8>],
-    digest: Digest,
-    disk: &Disk,
-) -> Result<(), ProtocolError> {
-    if !operations.is_empty() {
+fn set_aside(state: &mut State, unsaved: &Unsaved, digest: Digest, disk: &Disk) -> Result<(), ProtocolError> {
+    let count = unsaved.changes();
+    if count > 0 {
         let folder = disk.folders.state.join("set-aside");
         let path = folder.join(format!("{}.jsonl", uuid::Uuid::now_v7().simple()));
         let lines: Vec<&[u8]> =
-            operations.iter().flat_map(|operation| [operation.as_slice(), b"\n"]).collect();
+            unsaved.operations.iter().flat_map(|operation| [operation.as_slice(), b"\n"]).collect();
         sandbook_store::folders::create_private_folder(&folder).map_err(|error| store_error(&error))?;
         sandbook_store::files::write_atomically(&path, lines).map_err(|error| store_error(&error))?;
-        let changes = match operations.len() {
+        let changes = match count {
             1 => "1 change was".to_owned(),
             count => format!("{count} changes were"),
         };

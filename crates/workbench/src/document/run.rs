@@ -33,6 +33,11 @@ impl Document {
         {
             let mut state = self.state();
             let entries = state.entries(selection)?;
+            for entry in &entries {
+                if let Some(run) = state.runs.get_mut(&inner(&entry.cell)) {
+                    run.not_run = None;
+                }
+            }
             let no_more_held = state.queue.push(entries);
             state.queue_changed();
             for cell in &no_more_held {
@@ -57,6 +62,11 @@ impl Document {
     /// Empties the queue; what runs goes on.
     pub(crate) fn clear_queue(&self) {
         self.state().drop_queue();
+    }
+
+    /// Empties the queue, because what would have run it did not start.
+    pub(crate) fn give_up_queue(&self, why: &str) {
+        self.state().give_up_queue(why);
     }
 
     /// The person stops what was asked for: what waits behind a running cell is held, and without one it is dropped.
@@ -114,14 +124,24 @@ impl Document {
         self.state().died_at = None;
     }
 
-    /// The person asks for a restart of the kernel, or it did not come to it: what runs is told apart from code whose
+    /// The person asks for a restart of the kernel: what waits is dropped, and what runs is told apart from code whose
     /// kernel died.
-    pub(crate) fn restart_asked(&self, asked: bool) {
+    pub(crate) fn restart_begins(&self) {
         let mut state = self.state();
-        let running = state.queue.running().map(|entry| inner(&entry.cell));
-        if let Some(live) = running.and_then(|key| state.live.get_mut(&key)) {
-            live.restarted = asked;
-        }
+        state.drop_queue();
+        state.queue.restart_begins();
+        state.mark_as_restarted(true);
+    }
+
+    /// It did not come to the restart: what runs goes on.
+    pub(crate) fn restart_failed(&self) {
+        self.state().mark_as_restarted(false);
+    }
+
+    /// A restart ended, either way: what was asked for meanwhile runs.
+    pub(crate) fn restart_is_over(self: &Arc<Self>) {
+        self.state().queue.restart_is_over();
+        self.run_next();
     }
 
     /// What a kernel says while it is ended for a restart is for the log, and its end is what the person wanted.
@@ -137,8 +157,8 @@ impl Document {
                     tracing::info!(%text, "a kernel said this while it was restarted");
                 }
                 EventKind::End(end) if matches!(end.infrastructure, Some(SandboxError::Died { .. })) => {
-                    let text = "\n[The kernel was restarted.]\n".into();
-                    let kind = EventKind::Stream { name: sandbook_sandbox::StreamName::Stderr, text };
+                    let text = "[The kernel was restarted.]\n".into();
+                    let kind = EventKind::Stream { name: sandbook_sandbox::StreamName::Owner, text };
                     events.push(Event { at: event.at, late: event.late, kind });
                     let end = End { infrastructure: None, interrupted: true, ..end };
                     events.push(Event { kind: EventKind::End(end), ..event });
@@ -158,11 +178,14 @@ impl Document {
         self.values_lost();
     }
 
-    /// The kernel is gone and with it every value: finished cells say so, and what waited is dropped.
+    /// The kernel is gone and with it every value: finished cells say so, and what waited for it is dropped. What was
+    /// asked for during a restart waits for the new kernel.
     pub(crate) fn values_lost(&self) {
         let mut state = self.state();
         state.exchange_runs(RunState::Done, RunState::Lost);
-        state.drop_queue();
+        if !state.queue.is_restarting() {
+            state.drop_queue();
+        }
     }
 
     /// The kernel of before is there again, and with it its values.
@@ -257,8 +280,11 @@ async fn drive(document: Arc<Document>, sandbox: Arc<LiveSandbox>, entry: Entry,
     let (door, mut answered) = InputDoor::new(running.input());
     document.state().input_door = Some(door);
     let mut events = Vec::new();
-    let mut ended = false;
+    // What comes late comes for as long as the kernel lives, which may be longer than anybody wants the document.
+    let late = Arc::downgrade(&document);
+    let mut runs = Some(document);
     while next(&mut running, &mut answered, &mut events).await {
+        let Some(document) = runs.clone().or_else(|| late.upgrade()) else { return };
         document.take_as_restarted(&key, &execution, &mut events);
         let kept = keep(&mut log, &mut events);
         let end = document.take_events(&key, &execution, &events);
@@ -268,11 +294,11 @@ async fn drive(document: Arc<Document>, sandbox: Arc<LiveSandbox>, entry: Entry,
         }
         document.changed.notify_one();
         if end.is_some() {
-            ended = true;
+            runs = None;
             after_end(&document, &sandbox);
         }
     }
-    if !ended {
+    if let Some(document) = runs {
         let error = SandboxError::Disconnected { detail: "the sandbox ended before the cell did".into() };
         end_run(&document, &sandbox, &key, &execution, failed_to_start(error));
     }
@@ -306,8 +332,8 @@ fn keep(log: &mut EventLog, events: &mut Vec<Event>) -> Option<Refusal> {
         Ok(Kept::No) => false,
         Ok(Kept::NoMore(refusal)) => {
             met = Some(refusal);
-            let text = "\n[The limit of kept output is reached. What follows is not kept. Stop the cell, or let it go on.]\n";
-            event.kind = EventKind::Stream { name: sandbook_sandbox::StreamName::Stderr, text: text.into() };
+            let text = "[The limit of kept output is reached. What follows is not kept. Stop the cell, or let it go on.]\n";
+            event.kind = EventKind::Stream { name: sandbook_sandbox::StreamName::Owner, text: text.into() };
             true
         }
         Err(error) => {

@@ -101,7 +101,7 @@ impl State {
             EventKind::Payload(Payload::Page { data }) => self.show_page(key, data, event),
             EventKind::Gap { away_ms, replayed: false } => {
                 let text = format!(
-                    "\n[No contact for {:.0} s. Output from that time may be missing here.]\n",
+                    "[No contact for {:.0} s. Output from that time may be missing here.]\n",
                     std::time::Duration::from_millis(*away_ms).as_secs_f64()
                 );
                 self.say(key, text, event);
@@ -127,7 +127,7 @@ impl State {
 
     /// A text of our own, among the outputs.
     fn say(&mut self, key: &CellKey, text: String, event: &Event) {
-        let kind = EventKind::Stream { name: sandbook_sandbox::StreamName::Stderr, text };
+        let kind = EventKind::Stream { name: sandbook_sandbox::StreamName::Owner, text };
         self.output_event(key, &Event { at: event.at, late: event.late, kind });
     }
 
@@ -142,16 +142,19 @@ impl State {
     fn finish_run(&mut self, key: &CellKey, event: &Event, end: &End) {
         if let Some(error) = &end.infrastructure {
             let error = sandbox_error(error);
-            self.say(key, format!("\n[{} {}]\n", error.message, error.hint), event);
+            self.say(key, format!("[{} {}]\n", error.message, error.hint), event);
         }
         if let Some(live) = self.live.get_mut(key) {
             live.active = false;
         }
-        let failed = end.code_error.is_some()
-            || end.infrastructure.is_some()
-            || end.interrupted
-            || end.timed_out
-            || end.exit_code.is_some_and(|code| code != 0);
+        // What a restart ended has not failed: what waits was asked for after it.
+        let restarted = self.live.get(key).is_some_and(|live| live.restarted);
+        let failed = !restarted
+            && (end.code_error.is_some()
+                || end.infrastructure.is_some()
+                || end.interrupted
+                || end.timed_out
+                || end.exit_code.is_some_and(|code| code != 0));
         let started = self.runs.get(key).and_then(|run| run.started_at);
         if let Some(run) = self.runs.get_mut(key) {
             run.state = state_of(end);
@@ -189,6 +192,25 @@ impl State {
     pub(super) fn drop_queue(&mut self) {
         let dropped: Vec<CellKey> = self.queue.clear().iter().map(inner).collect();
         for key in dropped {
+            self.show_run(&key);
+        }
+        self.queue_changed();
+        self.record_waiting();
+    }
+
+    /// Whether the end of what runs is one that the person asked for.
+    pub(super) fn mark_as_restarted(&mut self, restarted: bool) {
+        let running = self.queue.running().map(|entry| inner(&entry.cell));
+        if let Some(live) = running.and_then(|key| self.live.get_mut(&key)) {
+            live.restarted = restarted;
+        }
+    }
+
+    /// What would have run the cells that wait did not start: nothing will run them, and each says why.
+    pub(super) fn give_up_queue(&mut self, why: &str) {
+        for cell in self.queue.clear() {
+            let key = inner(&cell);
+            self.runs.entry(key.clone()).or_default().not_run = Some(why.to_owned());
             self.show_run(&key);
         }
         self.queue_changed();

@@ -9,8 +9,8 @@ pub(crate) const FOLD_OVER: usize = 200;
 const HEAD: usize = 4;
 /// Of a folded text, so many lines from the end.
 const TAIL: usize = 3;
-/// A line is cut after this many bytes.
-const LINE_LIMIT: usize = 4_096;
+/// A line is cut after this many bytes, so that all lines of a text that is given whole are no more than a page may hold.
+const LINE_LIMIT: usize = 2_048;
 /// Of a line that was cut, so many bytes are given when more is asked for: a page holds a few such pieces.
 const PIECE: usize = 128 * 1024;
 /// The most lines of one answer to a request for lines.

@@ -145,6 +145,7 @@ const fn stream(name: sandbook_sandbox::StreamName) -> StreamName {
         sandbook_sandbox::StreamName::Stdout => StreamName::Stdout,
         sandbook_sandbox::StreamName::Stderr => StreamName::Stderr,
         sandbook_sandbox::StreamName::Stdin => StreamName::Stdin,
+        sandbook_sandbox::StreamName::Owner => StreamName::Owner,
     }
 }
 

@@ -173,8 +173,12 @@ impl Page {
 
     /// Receives what there is now.
     pub async fn settle(&mut self) {
-        while let Ok(push) = tokio::time::timeout(Duration::from_millis(300), self.session.next_push()).await
-        {
+        self.settle_for(Duration::from_millis(300)).await;
+    }
+
+    /// Receives until nothing has come for so long.
+    pub async fn settle_for(&mut self, quiet: Duration) {
+        while let Ok(push) = tokio::time::timeout(quiet, self.session.next_push()).await {
             self.take(push);
         }
     }
