@@ -93,7 +93,7 @@ fn code_error(error: &CodeError) -> Value {
 fn stream(name: StreamName) -> &'static str {
     match name {
         StreamName::Stdout => "stdout",
-        StreamName::Stderr => "stderr",
+        StreamName::Stderr | StreamName::Owner => "stderr",
         StreamName::Stdin => "stdin",
     }
 }

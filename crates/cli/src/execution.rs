@@ -1,10 +1,18 @@
 //! One execution of a command: its events to whoever watches, Ctrl-C to the kernel, its end to an exit status.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use sandbook_sandbox::{Event, EventKind, ExecuteRequest, Outcome, OutcomeBuilder, Sandbox, SandboxError};
+use sandbook_sandbox::{
+    Event, EventKind, ExecuteRequest, Execution, Outcome, OutcomeBuilder, Sandbox, SandboxError,
+};
 use secrecy::SecretString;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle};
 
 use crate::{
     error::{CommandError, INFRASTRUCTURE, INTERRUPTED, NOBODY_READS, TIMED_OUT},
@@ -15,19 +23,51 @@ use crate::{
 /// How many events are taken in at once.
 const MOST_EVENTS: usize = 1_024;
 
-/// Runs code to its end, in a span of the log. `seen` gets its events as they come, and fails when nobody looks any more; `keep_text` says
-/// whether the outcome holds what was printed.
+/// The answer that means that there is none, and none will come. The protocol has no message for that; kernels take this
+/// one as `jupyter console` sends it at Ctrl-D, and ipykernel raises `EOFError`.
+const END_OF_INPUT: &str = "\u{4}";
+
+/// How a run is watched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watch {
+    /// Whether the outcome holds what was printed.
+    pub(crate) keep_text: bool,
+    /// How often Ctrl-C is passed on to the code. The next one does not wait for it any more.
+    pub(crate) interrupts: u32,
+}
+
+impl Watch {
+    /// As a command that runs code once has it.
+    pub(crate) const fn once(keep_text: bool) -> Self {
+        Self { keep_text, interrupts: 1 }
+    }
+}
+
+/// Runs code to its end, in a span of the log. `seen` gets its events as they come, and fails when nobody looks any more.
 #[tracing::instrument(name = "execution", skip_all)]
 pub(crate) async fn execute(
     sandbox: &Arc<dyn Sandbox>,
     request: ExecuteRequest,
-    keep_text: bool,
+    watch: Watch,
     signals: &mut Signals,
-    mut seen: impl FnMut(&[Event]) -> io::Result<()>,
+    seen: impl FnMut(&[Event]) -> io::Result<()>,
 ) -> Result<Outcome, CommandError> {
     let mut execution = sandbox.execute(request).await?;
     tracing::info!(execution = %execution.id, "the code was sent");
-    let answers = execution.input();
+    let mut answers = Answers::new(execution.input());
+    let ended = follow(sandbox, &mut execution, &mut answers, watch, signals, seen).await;
+    answers.end().await;
+    ended
+}
+
+async fn follow(
+    sandbox: &Arc<dyn Sandbox>,
+    execution: &mut Execution,
+    answers: &mut Answers,
+    watch: Watch,
+    signals: &mut Signals,
+    mut seen: impl FnMut(&[Event]) -> io::Result<()>,
+) -> Result<Outcome, CommandError> {
     let mut builder = OutcomeBuilder::default();
     let mut events = Vec::new();
     let mut interrupts = 0;
@@ -44,12 +84,12 @@ pub(crate) async fn execute(
                 outcome.infrastructure = Some(SandboxError::Disconnected { detail });
                 return Ok(outcome);
             }
-            Some(Some(Asked::ToInterrupt)) if interrupts == 0 => {
+            Some(Some(Asked::ToInterrupt)) if interrupts < watch.interrupts => {
                 interrupts += 1;
                 sandbox.interrupt().await?;
                 continue;
             }
-            // Who asks twice does not want to wait for the code.
+            // Who asks once more does not want to wait for the code.
             Some(Some(asked)) => return Err(given_up(asked)),
         }
         if seen(&events).is_err() {
@@ -59,9 +99,9 @@ pub(crate) async fn execute(
         }
         for event in events.drain(..) {
             if let EventKind::InputRequest { password, .. } = &event.kind {
-                answer(*password, answers.clone());
+                answers.ask(*password);
             }
-            if !keep_text && matches!(event.kind, EventKind::Stream { .. }) {
+            if !watch.keep_text && matches!(event.kind, EventKind::Stream { .. }) {
                 continue;
             }
             if builder.push(&event) {
@@ -71,16 +111,40 @@ pub(crate) async fn execute(
     }
 }
 
-/// Reads the answer to a request for input beside the events. Where there is none, the code gets an empty line.
-fn answer(password: bool, answers: UnboundedSender<SecretString>) {
-    tokio::task::spawn_blocking(move || {
-        let line = input::read_line(password).unwrap_or_else(|error| {
-            eprintln!("warning: no input: {error}");
-            SecretString::default()
-        });
-        // The code may have been interrupted meanwhile.
-        let _ = answers.send(line);
-    });
+/// Reads the answers to requests for input beside the events, until the run is over: what is typed then is not for it.
+struct Answers {
+    to: UnboundedSender<SecretString>,
+    over: Arc<AtomicBool>,
+    reading: Option<JoinHandle<()>>,
+}
+
+impl Answers {
+    fn new(to: UnboundedSender<SecretString>) -> Self {
+        Self { to, over: Arc::default(), reading: None }
+    }
+
+    /// An empty line would be an answer that nobody gave, so the code is told where there is none.
+    fn ask(&mut self, password: bool) {
+        self.over.store(true, Ordering::SeqCst);
+        self.over = Arc::default();
+        let (to, over) = (self.to.clone(), self.over.clone());
+        self.reading = Some(tokio::task::spawn_blocking(move || {
+            let line = input::read_line_until("", password, &over).unwrap_or_else(|error| {
+                eprintln!("warning: standard input cannot be read, which ends it for the code: {error}");
+                None
+            });
+            // The code may have been interrupted meanwhile.
+            let _ = to.send(line.unwrap_or_else(|| END_OF_INPUT.into()));
+        }));
+    }
+
+    /// Comes back when nobody reads the terminal any more.
+    async fn end(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        if let Some(reading) = self.reading.take().filter(|_| input::can_be_called_off()) {
+            let _ = reading.await;
+        }
+    }
 }
 
 fn given_up(asked: Asked) -> CommandError {

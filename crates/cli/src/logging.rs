@@ -73,3 +73,31 @@ impl<W: Write> Write for Masked<W> {
         self.0.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_begins_anew_each_day_and_fourteen_are_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let folders = Folders::inside(home.path());
+        folders.create().unwrap();
+        std::fs::create_dir_all(folders.program_logs()).unwrap();
+        for day in 1..=20 {
+            std::fs::write(folders.program_logs().join(format!("owner.2026-01-{day:02}")), "old").unwrap();
+            // Their age is told by when they were made, which the file system keeps in steps.
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        appender(&folders, "owner").unwrap().write_all(b"new").unwrap();
+        let listed = std::fs::read_dir(folders.program_logs()).unwrap();
+        let mut names: Vec<String> =
+            listed.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        assert!(names.len() <= DAYS, "{names:?}");
+        assert!(!names.contains(&"owner.2026-01-01".to_owned()), "{names:?}");
+        let today = names.last().unwrap();
+        assert_eq!(std::fs::read(folders.program_logs().join(today)).unwrap(), b"new");
+        assert_eq!(today.len(), "owner.2026-01-01".len(), "a file for each day: {today}");
+    }
+}

@@ -1,27 +1,31 @@
 //! `sandbook`, the command line of Sandbook, and its owner process.
 //!
-//! `exec` and `run` make a sandbox of their own, use it in this process, and put it on record like any other. `web`,
+//! `exec`, `run` and `repl` make a sandbox of their own, use it in this process, and put it on record like any other. `web`,
 //! `open`, `sandboxes` and `quit` are clients of the owner; `serve` is the owner. Exit statuses and the lines that
 //! `--json` prints are described in `docs/command-line.md`.
 
 mod arguments;
+mod attendant;
 mod commands;
 mod error;
 mod events;
 mod execution;
 mod home;
+mod images;
 mod input;
 mod logging;
 mod output;
 mod printer;
+mod record;
 mod sandbox;
+mod server;
 mod signals;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::{Arguments, Command, Config, Sandboxes};
+use arguments::{Arguments, Command, Config, Credentials, Kept, Sandboxes};
 use error::CommandError;
 
 /// What a command ends with.
@@ -59,10 +63,14 @@ async fn run(command: Command) -> Ended {
     match command {
         Command::Exec(exec) => commands::exec::exec(exec).await,
         Command::Run(run) => commands::run::run(run).await,
+        Command::Repl(repl) => commands::repl::repl(repl).await,
+        Command::Doctor(doctor) => commands::doctor::doctor(doctor).await,
+        Command::Attend => commands::attend::attend().await,
         Command::Open { file } => commands::open::open(&file).await,
         Command::Web(web) => commands::web::web(web).await,
         Command::ParseUrl { text, json } => commands::parse_url::parse_url(&text, json),
         Command::Sandboxes { command: Sandboxes::List { json } } => commands::sandboxes::list(json).await,
+        Command::Credentials { command } => commands::credentials::credentials(command).await,
         Command::Config { command: Config::Path { json } } => commands::config::path(json),
         Command::Config { command: Config::Show { json } } => commands::config::show(json),
         Command::Config { command: Config::Check { json } } => commands::config::check(json),
@@ -78,11 +86,26 @@ fn prints_json(command: &Command) -> bool {
         Command::Exec(exec) => exec.json,
         Command::Run(run) => run.json,
         Command::Web(web) => web.json,
+        Command::Doctor(doctor) => doctor.json,
         Command::ParseUrl { json, .. }
         | Command::Sandboxes { command: Sandboxes::List { json } }
+        | Command::Credentials {
+            command:
+                Credentials::List { json }
+                | Credentials::Add { kept: Kept { json, .. }, .. }
+                | Credentials::Replace { kept: Kept { json, .. }, .. }
+                | Credentials::Test { json, .. }
+                | Credentials::Delete { json, .. }
+                | Credentials::Import { json, .. },
+        }
         | Command::Config {
             command: Config::Path { json } | Config::Show { json } | Config::Check { json },
         } => *json,
-        Command::Open { .. } | Command::Serve(_) | Command::Quit { .. } | Command::Supervise { .. } => false,
+        Command::Repl(_)
+        | Command::Attend
+        | Command::Open { .. }
+        | Command::Serve(_)
+        | Command::Quit { .. }
+        | Command::Supervise { .. } => false,
     }
 }

@@ -4,17 +4,34 @@ use std::io::{self, IsTerminal, Write};
 
 use sandbook_sandbox::{CodeError, Event, EventKind, MimeBundle, Payload, StreamName};
 
+use crate::images::Images;
+
 /// Prints a run.
 pub(crate) struct Printer {
     /// Whether the next character on standard output begins a line.
     at_line_start: bool,
     colour_in_errors: bool,
+    /// Where pictures go, if they are saved.
+    images: Option<Images>,
 }
 
 impl Printer {
     pub(crate) fn new() -> Self {
         let colour_in_errors = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Self { at_line_start: true, colour_in_errors }
+        Self { at_line_start: true, colour_in_errors, images: None }
+    }
+
+    /// The same printer, which saves pictures and says where.
+    pub(crate) fn saving(self, images: Images) -> Self {
+        Self { images: Some(images), ..self }
+    }
+
+    /// Ends a line that was begun on standard output.
+    pub(crate) fn end_line(&mut self) {
+        if !self.at_line_start {
+            crate::output::text("\n");
+            self.at_line_start = true;
+        }
     }
 
     /// Prints events. Fails when nobody reads any more.
@@ -32,13 +49,19 @@ impl Printer {
                 self.at_line_start = text.ends_with('\n') || (text.is_empty() && self.at_line_start);
                 output.write_all(text.as_bytes())
             }
-            EventKind::Stream { name: StreamName::Stderr, text } => {
+            EventKind::Stream { name: StreamName::Stderr | StreamName::Owner, text } => {
                 output.flush()?;
                 io::stderr().write_all(text.as_bytes())
             }
             EventKind::Display { data, .. }
             | EventKind::DisplayUpdate { data, .. }
-            | EventKind::Result { data, .. } => self.value(output, &shown(data)),
+            | EventKind::Result { data, .. } => {
+                self.value(output, &shown(data))?;
+                match self.images.as_mut().and_then(|images| images.save(data)) {
+                    Some(said) => self.value(output, &said),
+                    None => Ok(()),
+                }
+            }
             EventKind::Payload(Payload::Page { data }) => {
                 let text = serde_json::from_str::<serde_json::Value>(data).ok();
                 let text = text.as_ref().and_then(|forms| forms["text/plain"].as_str());
@@ -102,7 +125,7 @@ mod tests {
     use std::{sync::Arc, time::SystemTime};
 
     fn printed(kinds: Vec<EventKind>) -> String {
-        let mut printer = Printer { at_line_start: true, colour_in_errors: false };
+        let mut printer = Printer { at_line_start: true, colour_in_errors: false, images: None };
         let mut output = Vec::new();
         for kind in kinds {
             printer.event(&mut output, &Event { at: SystemTime::UNIX_EPOCH, late: false, kind }).unwrap();

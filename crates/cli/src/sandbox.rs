@@ -1,49 +1,52 @@
 //! The sandbox of a command: made in this process, put on record like the owner's, gone when the command ends.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{io::Write, path::Path, sync::Arc, time::Duration};
 
-use jiff::Timestamp;
 use sandbook_notebook::Notebook;
-use sandbook_runtimes::jupyter::{
-    JupyterRuntime, JupyterSettings, LocalSettings, ServerSettings, parse_pasted,
+use sandbook_protocol::RuntimeKind;
+use sandbook_runtimes::{
+    Runtimes, Surrounding,
+    jupyter::{JupyterRuntime, JupyterSettings, LocalKernels, LocalSettings},
 };
 use sandbook_sandbox::{
-    CreateRequest, Progress, Runtime, Sandbox, SandboxError, SandboxSettings, StopChoice,
+    CreateRequest, Progress, Readiness, Runtime, Sandbox, SandboxError, SandboxSettings, StopChoice,
+    StopReport,
 };
 use sandbook_store::{
     config::{SETTINGS, Settings, SettingsFile},
     folders::Folders,
-    hold::Hold,
-    records::{Records, SandboxRecord, SandboxState},
-    sync::Synchroniser,
+    records::SandboxState,
 };
 use sandbook_workbench::own;
 use secrecy::SecretString;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    arguments::{Place, RuntimeName},
+    arguments::Place,
+    attendant::Attendant,
     error::CommandError,
     home, input,
+    record::{Asked, Record},
+    server,
     signals::Signals,
 };
-
-/// The variable that holds a server's token.
-const TOKEN: &str = "SANDBOOK_TOKEN";
 
 /// A sandbox that this command made.
 pub(crate) struct Own {
     sandbox: Arc<dyn Sandbox>,
     record: Arc<Record>,
     grace: Duration,
+    attendant: Option<Attendant>,
 }
 
 /// What is asked of the runtime.
-struct Plan {
-    settings: SandboxSettings,
-    credential: Option<SecretString>,
-    connection: Option<String>,
-    name: String,
+pub(crate) struct Plan {
+    pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) settings: SandboxSettings,
+    pub(crate) credential: Option<SecretString>,
+    pub(crate) connection: Option<String>,
+    pub(crate) name: String,
 }
 
 impl Own {
@@ -55,20 +58,39 @@ impl Own {
         notebook: Option<&Notebook>,
         signals: &mut Signals,
     ) -> Result<Self, CommandError> {
-        match place.runtime {
-            RuntimeName::Jupyter => {}
-        }
-        let runtime = own::jupyter_runtime(&folders, Some(home::this_program()?));
+        let plan = plan(&folders, place, folder, notebook).await?;
+        Self::make(folders, plan, signals).await
+    }
+
+    /// Makes what was planned. Ctrl-C gives it up.
+    pub(crate) async fn make(
+        folders: Folders,
+        mut plan: Plan,
+        signals: &mut Signals,
+    ) -> Result<Self, CommandError> {
         let grace = Settings::of(&SettingsFile::open(&folders.settings_file(), &SETTINGS)?).stop_grace;
-        let plan = plan(&runtime, &folders, place, folder, notebook).await?;
-        let record = Record::create(folders, &plan).await?;
-        match create(&runtime, &plan, signals).await {
+        let asked = Asked {
+            runtime: plan.runtime.variant(),
+            connection: plan.connection.clone(),
+            name: plan.name.clone(),
+        };
+        let record = Record::create(folders, asked).await?;
+        plan.settings.id = Some(record.id().to_owned());
+        let mut attendant = Attendant::beside(&plan)?;
+        match create(&plan, attendant.as_mut(), signals).await {
             Ok(sandbox) => {
                 record.running(&sandbox).await;
-                Ok(Self { sandbox, record, grace })
+                say_what_it_costs(&*sandbox);
+                Ok(Self { sandbox, record, grace, attendant })
+            }
+            Err(error) if error.code == "left_running" => {
+                // The attendant tries again when this process has gone.
+                record.set(SandboxState::Lost).await;
+                Err(error)
             }
             Err(error) => {
                 record.set(SandboxState::Ended).await;
+                dismiss(attendant).await;
                 Err(error)
             }
         }
@@ -80,33 +102,70 @@ impl Own {
 
     /// Ends it, and puts on record how.
     pub(crate) async fn stop(self) {
-        let state = match self.sandbox.stop(StopChoice::Default, self.grace).await {
+        if let Err(error) = self.end().await {
+            // nobody may be there any more to read it
+            let _ = writeln!(std::io::stderr(), "warning: the sandbox could not be ended: {error}");
+        }
+    }
+
+    /// The same, and says how.
+    pub(crate) async fn end(self) -> Result<StopReport, SandboxError> {
+        let stopped = self.sandbox.stop(StopChoice::Default, self.grace).await;
+        match &stopped {
             // A kernel that was joined lives on, but nothing of it is ours.
             Ok(report) => {
                 tracing::info!(?report, "the sandbox ended");
-                SandboxState::Ended
+                self.record.set(SandboxState::Ended).await;
+                dismiss(self.attendant).await;
             }
-            Err(error) => {
-                eprintln!("warning: the sandbox could not be ended: {error}");
-                SandboxState::Lost
-            }
-        };
-        self.record.set(state).await;
+            // The attendant tries again when this process has gone.
+            Err(_) => self.record.set(SandboxState::Lost).await,
+        }
+        stopped
+    }
+}
+
+/// Says on standard error what a sandbox can come to, where it costs something.
+fn say_what_it_costs(sandbox: &dyn Sandbox) {
+    if let Some(most) = sandbox.lease().and_then(|lease| lease.at_most) {
+        let title = sandbox.info().title;
+        eprintln!(
+            "note: {title} costs at most {:.2} {}; it is ended with this command.",
+            most.value, most.unit
+        );
+    }
+}
+
+async fn dismiss(attendant: Option<Attendant>) {
+    if let Some(attendant) = attendant {
+        let _ = tokio::task::spawn_blocking(move || attendant.dismiss()).await;
     }
 }
 
 async fn create(
-    runtime: &JupyterRuntime,
     plan: &Plan,
+    mut attendant: Option<&mut Attendant>,
     signals: &mut Signals,
 ) -> Result<Arc<dyn Sandbox>, CommandError> {
-    let made = attempt(runtime, plan, plan.credential.clone(), signals).await;
+    if let Some(attendant) = &mut attendant {
+        attendant.tell(plan, plan.credential.as_ref())?;
+    }
+    let made = attempt(plan, plan.credential.clone(), signals).await;
     match made {
         // A person at a terminal can be asked, once.
         Err(Failure::Sandbox(SandboxError::CredentialMissing { address })) => {
-            match input::ask_secret(&format!("Token of {address}")) {
-                Some(token) => attempt(runtime, plan, Some(token), signals).await.map_err(CommandError::from),
-                None => Err(no_token(&address)),
+            let by_link = RuntimeKind::named(plan.runtime.variant()).is_some_and(takes_link);
+            let question =
+                if by_link { format!("Channels link of {address}") } else { format!("Token of {address}") };
+            match input::ask_secret(&question, signals).await? {
+                Some(token) => {
+                    if let Some(attendant) = attendant {
+                        attendant.tell(plan, Some(&token))?;
+                    }
+                    attempt(plan, Some(token), signals).await.map_err(CommandError::from)
+                }
+                None if by_link => Err(no_link(&address)),
+                None => Err(no_token(&address, plan)),
             }
         }
         made => made.map_err(CommandError::from),
@@ -131,7 +190,6 @@ impl From<Failure> for CommandError {
 }
 
 async fn attempt(
-    runtime: &JupyterRuntime,
     plan: &Plan,
     credential: Option<SecretString>,
     signals: &mut Signals,
@@ -143,7 +201,7 @@ async fn attempt(
         progress: Progress::new(|message, _| tracing::info!("{message}")),
         cancel: cancel.clone(),
     };
-    let mut create = runtime.create(request);
+    let mut create = plan.runtime.create(request);
     tokio::select! {
         made = &mut create => made.map_err(Failure::Sandbox),
         asked = signals.next() => {
@@ -157,145 +215,170 @@ async fn attempt(
     }
 }
 
-fn no_token(address: &str) -> CommandError {
+fn no_link(address: &str) -> CommandError {
     CommandError::infrastructure(
         "credential_missing",
-        format!("{address} asks for a token, and none was given."),
-        "Set SANDBOOK_TOKEN to the server's token, or save the server as a connection in the window.",
+        format!("{address} is reached by the channels link of an open page, and none was given."),
+        "Set SANDBOOK_TOKEN to the link, or pipe it in with --token-stdin. The page's network tools show it as channels, among the WebSockets.",
     )
 }
 
-async fn plan(
-    runtime: &JupyterRuntime,
+fn no_token(address: &str, plan: &Plan) -> CommandError {
+    let of_account = RuntimeKind::named(plan.runtime.variant()).is_some_and(own::is_account);
+    let (what, hint) = if of_account {
+        (
+            "the key of an account or server",
+            "Set SANDBOOK_TOKEN to the key of your account or server, or save it as a connection in the window.",
+        )
+    } else {
+        (
+            "a token",
+            "Set SANDBOOK_TOKEN to the server's token, pipe it in with --token-stdin, or save the server as a connection in the window.",
+        )
+    };
+    CommandError::infrastructure(
+        "credential_missing",
+        format!("{address} asks for {what}, and none was given."),
+        hint,
+    )
+}
+
+/// What the arguments ask for, with the credential that was given beside them.
+pub(crate) async fn plan(
+    folders: &Folders,
+    mut place: Place,
+    folder: &Path,
+    notebook: Option<&Notebook>,
+) -> Result<Plan, CommandError> {
+    let given = place.credential.take();
+    let given = if place.token_stdin { Some(input::secret_from_input()?) } else { given };
+    let plan = without_credential(folders, place, folder, notebook).await?;
+    Ok(Plan { credential: given.or(plan.credential), ..plan })
+}
+
+async fn without_credential(
     folders: &Folders,
     place: Place,
     folder: &Path,
     notebook: Option<&Notebook>,
 ) -> Result<Plan, CommandError> {
-    if let Some(server) = &place.server {
-        return on_server(folders, server, place.trust, place.kernel, notebook).await;
+    let supervisor = Some(home::this_program()?);
+    if let Some(kind) = place.runtime.filter(|kind| *kind != RuntimeKind::Jupyter) {
+        return of_runtime(folders, &own::surrounding(folders, supervisor), kind, place, folder).await;
     }
-    let local = match (place.kernel, notebook) {
-        (Some(kernel), _) => own::local_settings(&kernel),
-        (None, Some(notebook)) => meant_by(runtime, folder, notebook).await,
-        (None, None) => LocalSettings::default(),
-    };
+    if let Some((name, _)) = place.settings.first() {
+        return Err(misplaced(&format!("--setting {name}"), "jupyter"));
+    }
+    let runtime = own::jupyter_runtime(folders, supervisor.clone());
+    if let Some(server) = &place.server {
+        return server::plan(runtime, folders, server, place.trust, place.kernel, notebook).await;
+    }
+    if let Some(kernel) = &place.kernel {
+        return Ok(of_jupyter(runtime, own::local_settings(kernel), folder));
+    }
+    let found = found(&runtime, folder).await;
+    let language = notebook.map_or_else(|| "python".into(), Notebook::language);
+    if place.runtime.is_none()
+        && own::monty_stands_in(&found, &language)
+        && let Some(plan) = ready_monty(&own::surrounding(folders, supervisor), folder).await
+    {
+        eprintln!("note: no Python was found here: the code runs in Monty, which knows a part of Python.");
+        return Ok(plan);
+    }
+    let local = notebook.map(|notebook| meant_by(&found, notebook)).unwrap_or_default();
+    Ok(of_jupyter(runtime, local, folder))
+}
+
+fn of_jupyter(runtime: JupyterRuntime, local: LocalSettings, folder: &Path) -> Plan {
     let name = local.kernel.clone().unwrap_or_else(|| "Python".into());
     let settings = SandboxSettings {
         working_directory: Some(folder.to_owned()),
         runtime: JupyterSettings::Local(local).to_value(),
         ..SandboxSettings::default()
     };
-    Ok(Plan { settings, credential: None, connection: None, name })
+    Plan { runtime: Arc::new(runtime), settings, credential: None, connection: None, name }
+}
+
+/// A sandbox of a runtime that is known by its own settings only.
+async fn of_runtime(
+    folders: &Folders,
+    surrounding: &Surrounding,
+    kind: RuntimeKind,
+    place: Place,
+    folder: &Path,
+) -> Result<Plan, CommandError> {
+    let name = kind.name();
+    let given = [("--server", place.server.is_some()), ("--kernel", place.kernel.is_some())];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(misplaced(option, name));
+    }
+    let own: serde_json::Map<_, _> = place.settings.into_iter().collect();
+    let own = if own.is_empty() { Value::Null } else { own.into() };
+    if !own::is_account(kind) {
+        return plan_of(surrounding, kind, own, folder);
+    }
+    let account = own::account(folders, kind, own).await?;
+    if let Some(address) = &account.address {
+        server::check_plain_http(address, account.plain_http_agreed, folders)?;
+    }
+    let plan = plan_of(surrounding, kind, Value::Null, folder)?;
+    let credential = server::token_from_environment().or(account.key);
+    Ok(Plan { settings: account.settings, credential, connection: account.connection, ..plan })
+}
+
+/// Monty as it is by itself, where it can be used.
+async fn ready_monty(surrounding: &Surrounding, folder: &Path) -> Option<Plan> {
+    let plan = plan_of(surrounding, RuntimeKind::Monty, Value::Null, folder).ok()?;
+    let readiness = plan.runtime.readiness(&plan.settings, None).await;
+    matches!(readiness, Readiness::Ready(_)).then_some(plan)
+}
+
+fn plan_of(
+    surrounding: &Surrounding,
+    kind: RuntimeKind,
+    own: Value,
+    folder: &Path,
+) -> Result<Plan, CommandError> {
+    let name = kind.name();
+    let runtime = Runtimes::new(surrounding).get(name).ok_or_else(|| {
+        CommandError::usage(
+            "unsupported",
+            format!("This Sandbook was built without the runtime {name}."),
+            "Choose another one.",
+        )
+    })?;
+    let settings = SandboxSettings {
+        working_directory: kind.has_folder(&own).then(|| folder.to_owned()),
+        runtime: own,
+        ..SandboxSettings::default()
+    };
+    let credential = takes_link(kind).then(server::token_from_environment).flatten();
+    Ok(Plan { runtime, settings, credential, connection: None, name: name.into() })
+}
+
+/// Whether its kernels are reached by a link, which is a secret as a whole: never an argument.
+pub(crate) const fn takes_link(runtime: RuntimeKind) -> bool {
+    matches!(runtime, RuntimeKind::Colab | RuntimeKind::Kaggle)
+}
+
+/// An option that a kind of place does not know.
+fn misplaced(option: &str, runtime: &str) -> CommandError {
+    CommandError::usage(
+        "bad_setting",
+        format!("{option} is not for the runtime {runtime}."),
+        "Leave it out, or choose another one with --runtime.",
+    )
+}
+
+async fn found(runtime: &JupyterRuntime, folder: &Path) -> LocalKernels {
+    let (runtime, folder) = (runtime.clone(), folder.to_owned());
+    tokio::task::spawn_blocking(move || runtime.local_kernels(Some(&folder))).await.unwrap_or_default()
 }
 
 /// The kernel that a notebook means, as the owner understands it; where there is none, the name that it gives, for the
 /// error that will come of it.
-async fn meant_by(runtime: &JupyterRuntime, folder: &Path, notebook: &Notebook) -> LocalSettings {
-    let (runtime, folder) = (runtime.clone(), folder.to_owned());
-    let found =
-        tokio::task::spawn_blocking(move || runtime.local_kernels(Some(&folder))).await.unwrap_or_default();
+fn meant_by(found: &LocalKernels, notebook: &Notebook) -> LocalSettings {
     let name = notebook.kernel_name();
-    let kernel = own::kernel_for(&found, name.as_deref(), &notebook.language()).or(name);
+    let kernel = own::kernel_for(found, name.as_deref(), &notebook.language()).or(name);
     kernel.map(|kernel| own::local_settings(&kernel)).unwrap_or_default()
-}
-
-async fn on_server(
-    folders: &Folders,
-    server: &str,
-    trust: Option<String>,
-    kernel: Option<String>,
-    notebook: Option<&Notebook>,
-) -> Result<Plan, CommandError> {
-    let saved = own::saved_servers(folders)?;
-    let named = saved.iter().find(|saved| saved.id == server || saved.name == server);
-    let (mut settings, token, connection) = if let Some(connection) = named {
-        (connection.settings.clone(), None, Some(connection))
-    } else {
-        let pasted = parse_pasted(server)
-            .map_err(|error| CommandError::usage(error.code, error.message, error.hint))?;
-        let address = pasted.server.expose();
-        let connection = saved.iter().find(|saved| saved.settings.url == *address);
-        let known = connection.map(|connection| connection.settings.clone());
-        let mut settings = known.unwrap_or_else(|| ServerSettings::new(address.clone()));
-        settings.kernel_id = pasted.kernel_id;
-        (settings, pasted.token, connection)
-    };
-    let from_environment =
-        || std::env::var(TOKEN).ok().filter(|token| !token.is_empty()).map(SecretString::from);
-    let credential = match token.or_else(from_environment) {
-        Some(token) => Some(token),
-        None => match connection.and_then(|connection| connection.credential.as_deref()) {
-            Some(name) => own::stored_credential(name).await,
-            None => None,
-        },
-    };
-    settings.trusted_certificate = trust.or(settings.trusted_certificate);
-    // A kernel that runs is what it is.
-    if settings.kernel_id.is_none() {
-        settings.kernel = kernel.or_else(|| notebook.and_then(Notebook::kernel_name)).or(settings.kernel);
-    }
-    let name = sandbook_sandbox::SecretUrl::new(settings.url.clone()).masked();
-    let settings = SandboxSettings {
-        runtime: JupyterSettings::Server(settings).to_value(),
-        ..SandboxSettings::default()
-    };
-    Ok(Plan { settings, credential, connection: connection.map(|connection| connection.id.clone()), name })
-}
-
-/// The record of a sandbox: on disk before it is asked for, and held as long as this process lives, so that an owner
-/// that starts meanwhile leaves it alone.
-struct Record {
-    records: Records,
-    id: String,
-    _hold: Hold,
-}
-
-impl Record {
-    async fn create(folders: Folders, plan: &Plan) -> Result<Arc<Self>, CommandError> {
-        let id = uuid::Uuid::now_v7().simple().to_string();
-        let sandbox = SandboxRecord {
-            id: id.clone(),
-            runtime: "jupyter".into(),
-            connection: plan.connection.clone(),
-            name: plan.name.clone(),
-            handle: serde_json::Value::Null,
-            state: SandboxState::Creating,
-            created: Timestamp::now(),
-            ended: None,
-        };
-        let put = move || {
-            folders.create()?;
-            let hold = Hold::take(&folders, &id)?;
-            let records = Records::open(&folders.records_file(), &Synchroniser::start()?)?;
-            records.put_sandbox(&sandbox)?;
-            Ok::<_, sandbook_store::Error>(Arc::new(Self { records, id, _hold: hold }))
-        };
-        let put = tokio::task::spawn_blocking(put).await;
-        let failed = |_| CommandError::infrastructure("internal", "The sandbox was not put on record.", "");
-        Ok(put.map_err(failed)??)
-    }
-
-    async fn running(self: &Arc<Self>, sandbox: &Arc<dyn Sandbox>) {
-        let handle = sandbox.info().handle.0;
-        self.change(move |this| {
-            this.records.set_sandbox_handle(&this.id, &handle)?;
-            this.records.set_sandbox_state(&this.id, SandboxState::Running, Timestamp::now())
-        })
-        .await;
-    }
-
-    async fn set(self: &Arc<Self>, state: SandboxState) {
-        self.change(move |this| this.records.set_sandbox_state(&this.id, state, Timestamp::now())).await;
-    }
-
-    async fn change(
-        self: &Arc<Self>,
-        change: impl FnOnce(&Self) -> sandbook_store::Result<bool> + Send + 'static,
-    ) {
-        let this = self.clone();
-        if !matches!(tokio::task::spawn_blocking(move || change(&this)).await, Ok(Ok(_))) {
-            tracing::warn!(sandbox = self.id, "a sandbox's state was not recorded");
-        }
-    }
 }

@@ -61,8 +61,11 @@ async fn the_token_of_a_saved_connection_is_taken_from_the_keyring() {
         pasted: None,
         address: Some(server.url.to_string()),
         token: Some(Secret::new(TOKEN)),
+        runtime: None,
+        kernel: None,
         name: Some("my lab".into()),
         trust_fingerprint: None,
+        plain_http: false,
     };
     owner.request(connect).await.unwrap();
     home.write("go", "");
@@ -71,9 +74,10 @@ async fn the_token_of_a_saved_connection_is_taken_from_the_keyring() {
     assert!(!home.everything_written().contains(TOKEN), "the token is in a file");
 }
 
-/// Runs a command at a terminal of its own, types a line when it is asked, and prints what the terminal showed.
+/// Runs a command at a terminal of its own, types a line when it is asked for a token or an answer, and prints what the
+/// terminal showed.
 const AT_A_TERMINAL: &str = r#"
-import os, pty, sys
+import os, pty, sys, termios, time
 shown = b""
 pid, terminal = pty.fork()
 if pid == 0:
@@ -87,29 +91,76 @@ while True:
     if not piece:
         break
     shown += piece
-    if b"Token of" in shown and shown.rstrip().endswith(b":") and not typed:
+    if shown.rstrip().endswith((b":", b"[y/N]")) and not typed:
         typed = True
+        # Nobody types a token before the terminal stops showing what is typed.
+        while b"Token of" in shown and termios.tcgetattr(terminal)[3] & termios.ECHO:
+            time.sleep(0.01)
         os.write(terminal, sys.argv[1].encode() + b"\n")
 status = os.waitpid(pid, 0)[1]
 sys.stdout.write(shown.decode())
 sys.exit(os.waitstatus_to_exitcode(status))
 "#;
 
-#[test]
-fn a_missing_token_is_asked_for_at_a_terminal_and_not_shown() {
-    let home = Home::new();
-    let server = Server::start("jupyter_server", &[]);
-    let own = home.sandbook(&["exec", "--server", server.url.as_str(), "print('by person')"]);
+/// Runs `own` at a terminal where `line` is typed.
+fn at_a_terminal(own: &Command, line: &str) -> Ran {
     let mut command = Command::new(python());
-    command.args(["-c", AT_A_TERMINAL, TOKEN]).arg(own.get_program()).args(own.get_args());
+    command.args(["-c", AT_A_TERMINAL, line]).arg(own.get_program()).args(own.get_args());
     for (name, value) in own.get_envs() {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
         };
     }
-    let ran = Ran::of(command.stdin(Stdio::null()).output().unwrap());
+    Ran::of(command.stdin(Stdio::null()).output().unwrap())
+}
+
+#[test]
+fn a_missing_token_is_asked_for_at_a_terminal_and_not_shown() {
+    let home = Home::new();
+    let server = Server::start("jupyter_server", &[]);
+    let own = home.sandbook(&["exec", "--server", server.url.as_str(), "print('by person')"]);
+    let ran = at_a_terminal(&own, TOKEN);
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.stdout.contains("Token of") && ran.stdout.contains("by person"), "{}", ran.stdout);
     assert!(!ran.stdout.contains(TOKEN), "the token was shown: {}", ran.stdout);
+}
+
+#[test]
+fn http_to_another_machine_is_what_the_policy_says_and_asked_before_the_token_is_sent() {
+    let home = Home::new();
+    // An address that is not the loopback's, and leads here all the same.
+    let ear = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    ear.set_nonblocking(true).unwrap();
+    let elsewhere = format!("http://0.0.0.0:{}/?token={TOKEN}", ear.local_addr().unwrap().port());
+    let exec = |address: &str| home.sandbook(&["exec", "--server", address, "print('sent')"]);
+    let says = |rule: &str| {
+        home.write("config/policies.toml", &format!("format = 1\n[network]\nplain_http = \"{rule}\"\n"));
+    };
+    std::fs::create_dir_all(home.path("config")).unwrap();
+
+    let ran = Ran::of(exec(&elsewhere).output().unwrap());
+    assert_eq!(ran.status, 125, "{ran:?}");
+    assert!(
+        ran.stderr.contains("is not encrypted") && ran.stderr.contains("Nobody can be asked"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains(TOKEN), "{}", ran.stderr);
+    let ran = at_a_terminal(&exec(&elsewhere), "n");
+    assert_eq!(ran.status, 125, "{ran:?}");
+    assert!(ran.stdout.contains("[y/N]") && !ran.stdout.contains(TOKEN), "{}", ran.stdout);
+    says("refuse");
+    let ran = Ran::of(exec(&elsewhere).output().unwrap());
+    assert!(ran.status == 125 && ran.stderr.contains("network.plain_http says refuse"), "{ran:?}");
+    assert!(ear.accept().is_err(), "nothing was sent");
+
+    let server = Server::start("jupyter_server", &["--ServerApp.allow_remote_access=True"]);
+    let elsewhere = format!("http://0.0.0.0:{}/?token={TOKEN}", server.url.port().unwrap());
+    says("ask");
+    let ran = at_a_terminal(&exec(&elsewhere), "y");
+    assert!(ran.status == 0 && ran.stdout.contains("sent"), "{ran:?}");
+    says("allow");
+    let ran = Ran::of(exec(&elsewhere).output().unwrap());
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "sent\n"), "{}", ran.stderr);
 }

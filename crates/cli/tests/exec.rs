@@ -13,7 +13,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use sandbook_test_support::{SelfSigned, Server, TOKEN, python};
-use support::{Home, Running, is_alive, signal, wait_until};
+use support::{Home, Ran, Running, children_named, is_alive, signal, wait_until};
 
 #[test]
 fn the_exit_status_is_the_codes_and_streams_go_where_they_belong() {
@@ -35,13 +35,130 @@ fn the_exit_status_is_the_codes_and_streams_go_where_they_belong() {
 }
 
 #[test]
+fn code_runs_in_a_plain_python_too() {
+    let home = Home::new();
+    let ran = home.run(&[
+        "exec",
+        "--runtime",
+        "eval",
+        "import sys; print('out'); print('err', file=sys.stderr); 6*7",
+    ]);
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "out\n42\n", "err\n"));
+    assert_eq!(home.run(&["exec", "--runtime", "eval", "import sys; sys.exit(7)"]).status, 7);
+    let ran =
+        home.run_with_input(&["exec", "--runtime", "eval", "print('hello ' + input('name? '))"], "Ada\n");
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "name? hello Ada\n"));
+
+    let python = format!("python={}", python().display());
+    let ran =
+        home.run(&["exec", "--runtime", "eval", "--setting", &python, "import sys; print(sys.executable)"]);
+    assert_eq!((ran.status, ran.stdout.trim()), (0, python.trim_start_matches("python=")), "{}", ran.stderr);
+    let ran = home.run(&["exec", "--runtime", "eval", "--setting", "pyhton=x", "1"]);
+    assert_eq!(ran.status, 125, "{}", ran.stderr);
+    assert!(ran.stderr.contains("pyhton"), "{}", ran.stderr);
+    for misplaced in [["--kernel", "bash"], ["--server", "http://localhost:1/"]] {
+        let ran = home.run(&["exec", "--runtime", "eval", misplaced[0], misplaced[1], "1"]);
+        assert!(ran.status == 2 && ran.stderr.contains(misplaced[0]), "{} {}", ran.status, ran.stderr);
+    }
+}
+
+#[test]
+fn code_runs_in_monty_where_nothing_is_installed() {
+    let home = Home::new();
+    let ran = home.run(&["exec", "--runtime", "monty", "x = 40\nprint('on')\nx + 2"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "on\n42\n"), "{}", ran.stderr);
+    assert_eq!(home.run(&["exec", "--runtime", "monty", "1/0"]).status, 1);
+    let ran = home.run(&["exec", "--runtime", "monty", "--setting", "seconds_per_run=1", "while True: pass"]);
+    assert!(ran.status == 1 && ran.stderr.contains("TimeoutError"), "{} {}", ran.status, ran.stderr);
+    let ran = home.run(&["exec", "--runtime", "monty", "--setting", "type_check=true", "1 + 'a'"]);
+    assert!(ran.status == 1 && ran.stderr.contains("TypeCheckError"), "{} {}", ran.status, ran.stderr);
+}
+
+#[test]
+fn where_there_is_no_python_the_code_runs_in_monty_and_that_is_said() {
+    let home = Home::new();
+    let ran = Ran::of(home.sandbook_without_python(&["exec", "6*7"]).output().unwrap());
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "42\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no Python was found") && ran.stderr.contains("Monty"), "{}", ran.stderr);
+    // who asks for something else gets that, or why not
+    for asked in [&["--runtime", "jupyter"][..], &["--kernel", "python3"]] {
+        let arguments = [&["exec"], asked, &["6*7"]].concat();
+        let ran = Ran::of(home.sandbook_without_python(&arguments).output().unwrap());
+        assert_eq!((ran.status, ran.stdout.as_str()), (125, ""), "{}", ran.stderr);
+    }
+    // and without its worker, what is missing is a Python
+    std::fs::remove_file(home.path("programs/monty")).unwrap();
+    let ran = Ran::of(home.sandbook(&["exec", "6*7"]).env("PATH", home.path("programs")).output().unwrap());
+    assert!(ran.status == 125 && ran.stderr.contains("Python"), "{} {}", ran.status, ran.stderr);
+}
+
+#[test]
+fn monty_gets_the_folder_where_that_is_granted() {
+    let home = Home::new();
+    home.write("data.txt", "17");
+    let code = "from pathlib import Path\nint(Path('/work/data.txt').read_text()) + 1";
+    let refused = home.run(&["exec", "--runtime", "monty", code]);
+    assert!(refused.status == 1 && refused.stderr.contains("PermissionError"), "{}", refused.stderr);
+    let ran = home.run(&["exec", "--runtime", "monty", "--setting", "folder=read", code]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "18\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_killed_command_leaves_no_worker_behind_whose_code_never_ends() {
+    let home = Home::new();
+    let code = "print('on')\nwhile True:\n    pass";
+    let mut running = Running::start(home.sandbook(&["exec", "--runtime", "monty", code]));
+    assert_eq!(running.line(), "on");
+    let workers = children_named(running.id(), "monty");
+    assert!(!workers.is_empty());
+    signal(running.id(), "KILL");
+    let gone = wait_until(|| workers.iter().all(|worker| !is_alive(*worker)));
+    for worker in workers.iter().filter(|worker| is_alive(**worker)) {
+        signal(*worker, "KILL");
+    }
+    assert!(gone);
+}
+
+#[test]
 fn code_comes_from_an_argument_a_file_or_standard_input_and_may_ask_for_input() {
     let home = Home::new();
     let file = home.write("code.py", "print('from', 'a file')").display().to_string();
     assert_eq!(home.run(&["exec", "-f", &file]).stdout, "from a file\n");
     assert_eq!(home.run_with_input(&["exec", "-"], "print(1)\nprint(2)\n").stdout, "1\n2\n");
+    let marked = home.write("marked.py", "\u{feff}print('marked')").display().to_string();
+    assert_eq!(home.run(&["exec", "-f", &marked]).stdout, "marked\n");
+    assert_eq!(home.run_with_input(&["exec", "-"], "\u{feff}print(3)").stdout, "3\n");
+    assert_eq!(home.run(&["exec", "--", "-6*7"]).stdout, "-42\n");
     let ran = home.run_with_input(&["exec", "print('hello ' + input('name? '))"], "Ada\n");
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "name? hello Ada\n"));
+}
+
+#[test]
+fn an_option_that_is_not_known_is_never_run_as_code() {
+    let home = Home::new();
+    for unknown in [&["--jsn"][..], &["--jsn", "1"], &["1", "--jsn"]] {
+        let ran = home.run(&[&["exec"], unknown].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{unknown:?}");
+        assert!(ran.stderr.contains("unexpected argument '--jsn'"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn input_that_has_ended_is_an_error_in_the_code_as_in_python_itself() {
+    let home = Home::new();
+    for code in ["input()", "import getpass; getpass.getpass()"] {
+        let ran = home.run(&["exec", code]);
+        assert_eq!(ran.status, 1, "{code}: {ran:?}");
+        assert!(ran.stderr.contains("EOFError"), "{code}: {}", ran.stderr);
+    }
+    // A last line without an end is a line, an empty line is one too, and after them comes the end, again and again.
+    let code = "read = [input(), input()]\nfor _ in range(2):\n    try:\n        input()\n    except EOFError:\n        read.append('end')\nread";
+    let ran = home.run_with_input(&["exec", code], "\nlast");
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "['', 'last', 'end', 'end']\n"), "{}", ran.stderr);
+
+    let ran = home.run(&["exec", "--json", "input('name? ')"]);
+    let outcome = ran.lines().pop().unwrap();
+    assert_eq!((ran.status, &outcome["code_error"]["name"]), (1, &"EOFError".into()), "{outcome}");
 }
 
 #[test]
@@ -161,7 +278,61 @@ fn json_is_one_event_a_line_and_ends_with_the_outcome() {
     );
     assert_eq!(outcome["results"][0]["data"]["text/html"], "<b>x</b>");
     assert_eq!(outcome["execution_count"], 1);
+    assert!(outcome["started_at"].is_u64() && outcome["duration_ms"].is_u64(), "{outcome}");
     assert_eq!(ran.status, 0);
+}
+
+#[test]
+fn json_tells_an_exit_code_an_error_a_time_limit_and_a_dead_kernel_apart() {
+    let home = Home::new();
+    let cases = [
+        ("import sys; sys.exit(3)", "exit_code", 3),
+        ("1/0", "code_error", 1),
+        ("while True: pass", "timed_out", 124),
+        ("import os; os._exit(1)", "infrastructure_error", 125),
+    ];
+    for (code, kind, status) in cases {
+        let ran = home.run(&["exec", "--json", "--timeout", "5", code]);
+        let outcome = ran.lines().pop().unwrap();
+        assert_eq!((ran.status, &outcome["success"]), (status, &false.into()), "{outcome}");
+        let told = |field: &str| {
+            !matches!(&outcome[field], serde_json::Value::Null | serde_json::Value::Bool(false))
+        };
+        // An interrupt that the limit sent is an error in the code as well.
+        let others = cases.iter().map(|case| case.1).filter(|other| *other != kind && kind != "timed_out");
+        assert!(told(kind) && !others.clone().any(told), "{outcome}");
+        assert_eq!(told("interrupted"), kind == "timed_out", "{outcome}");
+    }
+}
+
+#[test]
+fn rust_log_says_how_much_is_written_into_the_log() {
+    for (level, wanted) in [("off", false), ("trace", true)] {
+        let home = Home::new();
+        let mut command = home.sandbook(&["exec", "1"]);
+        assert!(command.env("RUST_LOG", level).output().unwrap().status.success());
+        let log = home.everything_written();
+        assert_eq!(log.contains(r#""level":""#), wanted, "{level}");
+    }
+}
+
+#[test]
+fn a_computer_that_slept_goes_on_where_it_was_and_misses_no_line() {
+    let server = Server::start("jupyter_server", &[]);
+    let home = Home::new();
+    let code =
+        "import time\nfor line in range(40):\n    print('line', line, flush=True)\n    time.sleep(0.25)";
+    let mut command = home.sandbook(&["exec", "--server", server.url.as_str(), code]);
+    command.env("SANDBOOK_TOKEN", TOKEN);
+    let mut running = Running::start(command);
+    assert_eq!(running.line(), "line 0");
+    signal(running.id(), "STOP");
+    std::thread::sleep(Duration::from_secs(6));
+    signal(running.id(), "CONT");
+    let ran = running.end();
+    let told: Vec<&str> = ran.stdout.lines().collect();
+    let all: Vec<String> = (1..40).map(|line| format!("line {line}")).collect();
+    assert_eq!((ran.status, told), (0, all.iter().map(String::as_str).collect()), "{}", ran.stderr);
 }
 
 #[test]
@@ -256,4 +427,16 @@ fn a_self_signed_certificate_is_trusted_by_the_fingerprint_that_the_error_shows(
         let ran = run(&["--trust", fingerprint]);
         assert_eq!((ran.status, ran.stdout.as_str()), (0, "42\n"), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_kernel_that_died_on_a_server_is_not_left_to_the_server() {
+    let home = Home::new();
+    let server = Server::start("jupyter_server", &[]);
+    let code = "import os; os.kill(os.getpid(), 9)";
+    let arguments = ["exec", "--server", server.url.as_str(), code];
+    let ran = support::Ran::of(home.sandbook(&arguments).env("SANDBOOK_TOKEN", TOKEN).output().unwrap());
+    assert_eq!(ran.status, 125, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("HTTP 500"), "{}", ran.stderr);
+    assert!(wait_until(|| server.kernels().is_some_and(|kernels| kernels.is_empty())));
 }

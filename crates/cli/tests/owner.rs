@@ -181,6 +181,29 @@ async fn the_command_line_lists_the_sandboxes_of_the_window() {
     assert!(text.starts_with("ID") && text.contains(listed[0]["id"].as_str().unwrap()), "{text}");
 }
 
+#[tokio::test]
+async fn cells_run_in_monty_where_there_is_no_python() {
+    let home = Home::new();
+    let _running = Running::start(home.sandbook_without_python(&["serve", "--stay"]));
+    assert!(wait_until(|| home.place().socket().exists()));
+    let (window, _pushes) = connect(&home, ClientKind::Window).await;
+    let cell = r#"{"cell_type":"code","execution_count":null,"metadata":{},"outputs":[],"source":"6*7"}"#;
+    let path = home.write(
+        "a.ipynb",
+        &format!(r#"{{"cells":[{cell}],"metadata":{{}},"nbformat":4,"nbformat_minor":4}}"#),
+    );
+    let open = Command::OpenDocument { path: path.display().to_string() };
+    let Reply::Document { document, .. } = window.request(open).await.unwrap() else {
+        panic!("not a document")
+    };
+    let selection = sandbook_protocol::CellSelection::All;
+    window.request(Command::Run { document, selection }).await.unwrap();
+    let listed = home.run(&["sandboxes", "list", "--json"]).lines()[0]["sandboxes"].clone();
+    assert_eq!((&listed[0]["kind"], &listed[0]["title"]), (&"monty".into(), &"Monty".into()), "{listed}");
+    // it saves by itself when the run is over
+    assert!(wait_until(|| std::fs::read_to_string(&path).unwrap().contains("\"42\"")));
+}
+
 #[test]
 fn the_sandbox_of_a_running_command_is_listed_and_an_owner_that_starts_leaves_it_alone() {
     let home = Home::new();
@@ -205,7 +228,7 @@ async fn quit_is_refused_while_a_cell_runs_unless_it_is_forced() {
     let (_running, _) = web(&home, &[]);
     let (window, _pushes) = connect(&home, ClientKind::Window).await;
     let document = notebook_with_kernel(&home, &window).await;
-    let source = "import time; time.sleep(600)".to_owned();
+    let source = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)".to_owned();
     let insert = Command::InsertCell {
         document: document.clone(),
         index: 0,
@@ -221,8 +244,13 @@ async fn quit_is_refused_while_a_cell_runs_unless_it_is_forced() {
     assert!(ran.stderr.contains("a.ipynb"), "{}", ran.stderr);
     let owner = home.place().owner_process().unwrap();
     assert!(is_alive(owner));
+    let written = || std::fs::read_to_string(home.path("pid")).ok().and_then(|text| text.parse::<u32>().ok());
+    assert!(wait_until(|| written().is_some()));
+    let kernel = written().unwrap();
+    assert!(is_alive(kernel));
     assert_eq!(home.run(&["quit", "--force"]).status, 0);
     assert!(wait_until(|| !is_alive(owner)));
+    assert!(wait_until(|| !is_alive(kernel)), "no kernel is left behind");
 }
 
 #[tokio::test]

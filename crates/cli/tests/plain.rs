@@ -21,38 +21,52 @@ fn a_pasted_address_is_told_apart_from_its_secrets() {
         (
             "http://localhost:8888/lab?token=s3cret".to_owned(),
             json!({
-                "runtime": "jupyter", "server_url": "http://localhost:8888/", "kernel_id": null,
+                "kind": "server", "runtime": "jupyter", "server_url": "http://localhost:8888/", "kernel_id": null,
                 "has_secret": true, "display_url": "http://localhost:8888/lab?token=***",
             }),
         ),
         (
             "http://h:8888/?Token=s3cret&access_token=s3cret".to_owned(),
             json!({
-                "runtime": "jupyter", "server_url": "http://h:8888/", "kernel_id": null,
+                "kind": "server", "runtime": "jupyter", "server_url": "http://h:8888/", "kernel_id": null,
                 "has_secret": true, "display_url": "http://h:8888/?Token=***&access_token=***",
             }),
         ),
         (
             "https://h/k/17/s3cret/proxy/".to_owned(),
             json!({
-                "runtime": "jupyter", "server_url": "https://h/k/17/***/proxy/", "kernel_id": null,
+                "kind": "server", "runtime": "kaggle", "server_url": "https://h/k/17/***/proxy/", "kernel_id": null,
                 "has_secret": true, "display_url": "https://h/k/17/***/proxy/",
             }),
         ),
         (
             "https://hub.example.org/user/me/lab/tree/a.ipynb".to_owned(),
             json!({
-                "runtime": "jupyter", "server_url": "https://hub.example.org/user/me/", "kernel_id": null,
+                "kind": "server", "runtime": "jupyter", "server_url": "https://hub.example.org/user/me/", "kernel_id": null,
                 "has_secret": false, "display_url": "https://hub.example.org/user/me/lab/tree/a.ipynb",
             }),
         ),
         (
             format!("wss://kkb.jupyter-proxy.kaggle.net/k/1/{jwt}/proxy/api/kernels/abc/channels"),
             json!({
-                "runtime": "kaggle", "server_url": "https://kkb.jupyter-proxy.kaggle.net/k/1/***/proxy/",
+                "kind": "server", "runtime": "kaggle", "server_url": "https://kkb.jupyter-proxy.kaggle.net/k/1/***/proxy/",
                 "kernel_id": "abc", "has_secret": true,
                 "display_url": "wss://kkb.jupyter-proxy.kaggle.net/k/1/***/proxy/api/kernels/abc/channels",
             }),
+        ),
+        (
+            "modal token set --token-id ak-1 --token-secret as-s3cret".to_owned(),
+            json!({
+                "kind": "token", "runtime": "modal", "has_secret": true, "display": "a Modal token of ak-1: ***",
+            }),
+        ),
+        (
+            "docker run -e TOKEN=s3cret python:3.12".to_owned(),
+            json!({ "kind": "image", "runtime": "docker", "has_secret": false, "display": "python:3.12" }),
+        ),
+        (
+            "/home/me/x.ipynb".to_owned(),
+            json!({ "kind": "notebook", "runtime": null, "has_secret": false, "display": "/home/me/x.ipynb" }),
         ),
     ] {
         let ran = home.run(&["parse-url", "--json", &text]);

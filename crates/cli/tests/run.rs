@@ -44,6 +44,45 @@ fn is_valid(path: &std::path::Path) -> bool {
 }
 
 #[test]
+fn what_the_page_would_say_of_the_file_is_said_before_the_first_cell() {
+    let home = Home::new();
+    let known = notebook(&["print('ran')"]);
+    let newer = known
+        .replace("\"nbformat\": 4", "\"nbformat\": 5")
+        .replace("\"cells\"", "\"of_the_future\": [1,2],\n  \"cells\"");
+    let older =
+        json!({ "nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{ "cells": [] }] })
+            .to_string();
+    let broken = known.replace("\"markdown\"", "\"of the future\"");
+    for (name, content, code, says) in [
+        ("newer.ipynb", &newer, "newer_format", "format 5, which is newer"),
+        ("older.ipynb", &older, "older_format", "the old notebook format 3"),
+        ("broken.ipynb", &broken, "broken_cells", "One cell could not be read"),
+    ] {
+        home.write(name, content);
+        let ran = home.run(&["run", name]);
+        assert_eq!(ran.status, 0, "{name}: {}", ran.stderr);
+        let first = ran.stderr.lines().next().unwrap();
+        assert!(
+            first.starts_with("warning: This file") || first.starts_with("warning: One cell"),
+            "{}",
+            ran.stderr
+        );
+        assert!(first.contains(says), "{}", ran.stderr);
+
+        let lines = home.run(&["run", "--json", name]).lines();
+        assert_eq!((&lines[0]["type"], &lines[0]["code"]), (&"notice".into(), &code.into()), "{name}");
+        assert!(lines[0]["message"].as_str().unwrap().contains(says));
+    }
+    let kept = std::fs::read_to_string(home.path("newer.out.ipynb")).unwrap();
+    assert!(kept.contains("\"nbformat\": 5") && kept.contains("\"of_the_future\": [1,2]"), "{kept}");
+    assert!(kept.contains("ran"), "its cells were run: {kept}");
+
+    home.write("known.ipynb", &known);
+    assert!(!home.run(&["run", "known.ipynb"]).stderr.contains("warning"), "there is nothing to say");
+}
+
+#[test]
 fn outputs_are_written_beside_the_notebook_which_is_untouched() {
     let home = Home::new();
     let sources = [
@@ -235,13 +274,30 @@ fn a_target_that_cannot_be_written_is_refused_before_anything_runs() {
     home.write("in.ipynb", &notebook(&["open('ran', 'w').close()"]));
     home.write("file", "");
     std::fs::create_dir(home.path("folder.ipynb")).unwrap();
-    for target in ["/no/such/dir/x.ipynb", "missing/x.ipynb", "file/x.ipynb", "folder.ipynb"] {
+    std::fs::create_dir(home.path("adir")).unwrap();
+    std::process::Command::new("mkfifo").arg(home.path("pipe")).status().unwrap();
+    std::os::unix::fs::symlink("pipe", home.path("link")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(home.path("socket")).unwrap();
+    for target in [
+        "/no/such/dir/x.ipynb",
+        "missing/x.ipynb",
+        "file/x.ipynb",
+        "folder.ipynb",
+        "adir",
+        "pipe",
+        "link",
+        "socket",
+    ] {
         let ran = home.run(&["run", "in.ipynb", "-o", target]);
         assert_eq!(ran.status, 2, "{target}: {}", ran.stderr);
         assert!(ran.stderr.contains(&format!("{target} cannot be written")), "{}", ran.stderr);
         assert!(ran.stderr.contains("Nothing was run"), "{}", ran.stderr);
         assert!(!home.path("ran").exists(), "{target}");
     }
+    for kept in ["pipe", "socket"] {
+        assert!(!std::fs::symlink_metadata(home.path(kept)).unwrap().is_file(), "{kept}");
+    }
+    assert!(std::fs::symlink_metadata(home.path("link")).unwrap().is_symlink());
 }
 
 #[test]
@@ -264,4 +320,29 @@ fn the_code_runs_in_the_notebooks_folder() {
     let text =
         read(&home.path("deep/in.out.ipynb"))["cells"][1]["outputs"][0]["data"]["text/plain"].to_string();
     assert!(text.contains(&home.path("deep").display().to_string()), "{text}");
+}
+
+#[test]
+fn a_disk_that_takes_only_a_part_leaves_the_file_as_it_was_and_nothing_half_written_beside_it() {
+    let home = Home::new();
+    let path = home.write("n.ipynb", &notebook(&["print('x' * 400_000)"]));
+    let before = std::fs::read(&path).unwrap();
+    let run = home.sandbook(&["run", "n.ipynb", "--in-place"]);
+    // No file of this program may grow beyond 100 KB (the shell counts in pieces of 512 bytes).
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\""]).arg(run.get_program());
+    limited.args(run.get_args()).current_dir(home.path("")).stdin(std::process::Stdio::null());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    let ran = support::Ran::of(limited.output().unwrap());
+    assert_ne!(ran.status, 0, "{ran:?}");
+    assert!(ran.stderr.contains("n.ipynb") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    let beside = std::fs::read_dir(home.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let notebooks: Vec<_> = beside.filter(|name| name.to_string_lossy().contains("ipynb")).collect();
+    assert_eq!(notebooks, ["n.ipynb"]);
 }

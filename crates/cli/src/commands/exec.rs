@@ -5,14 +5,16 @@ use std::{
     time::Duration,
 };
 
-use sandbook_sandbox::{ExecuteRequest, Outcome, sentence};
+use sandbook_sandbox::{ExecuteRequest, Outcome};
 use sandbook_store::config::{SETTINGS, Settings, SettingsFile};
 
 use crate::{
     Ended,
     arguments::{Exec, limit},
     error::{CommandError, INFRASTRUCTURE},
-    events, execution, home, logging, output,
+    events,
+    execution::{self, Watch},
+    home, logging, output,
     printer::Printer,
     sandbox::Own,
     signals::Signals,
@@ -37,7 +39,15 @@ pub(crate) async fn exec(exec: Exec) -> Ended {
 }
 
 async fn run(exec: Exec) -> Ended {
-    let (code, from_input) = source(&exec)?;
+    let from_input = exec.file.is_none() && exec.code.as_deref().is_none_or(|code| code == "-");
+    if from_input && exec.place.token_stdin {
+        return Err(CommandError::usage(
+            "bad_setting",
+            "Standard input cannot hold both the code and a token.",
+            "Read the code from a file with -f, or set SANDBOOK_TOKEN.",
+        ));
+    }
+    let code = source(&exec)?;
     let folders = home::folders()?;
     let _logging = logging::begin(&folders, "command", None);
     let mut signals = Signals::watch()?;
@@ -60,14 +70,15 @@ async fn run(exec: Exec) -> Ended {
         ..ExecuteRequest::new(code)
     };
     let mut printer = Printer::new();
-    let outcome = execution::execute(own.sandbox(), request, exec.json, &mut signals, |events| {
-        if exec.json {
-            events.iter().filter_map(events::line).try_for_each(|line| output::try_line(&line))
-        } else {
-            printer.print(events)
-        }
-    })
-    .await;
+    let outcome =
+        execution::execute(own.sandbox(), request, Watch::once(exec.json), &mut signals, |events| {
+            if exec.json {
+                events.iter().filter_map(events::line).try_for_each(|line| output::try_line(&line))
+            } else {
+                printer.print(events)
+            }
+        })
+        .await;
     own.stop().await;
     let outcome = outcome?;
     let status = execution::status(&outcome);
@@ -93,20 +104,15 @@ fn explain(outcome: &Outcome, status: u8, timeout: Duration) {
     }
 }
 
-/// The code, and whether it came from standard input.
-fn source(exec: &Exec) -> Result<(String, bool), CommandError> {
-    let unreadable = |what: &str, error: std::io::Error| {
-        CommandError::usage(
-            "file_unreadable",
-            sentence(&format!("{what} cannot be read: {error}")),
-            "Check the path.",
-        )
-    };
+/// The code.
+fn source(exec: &Exec) -> Result<String, CommandError> {
+    let unreadable = |message: String, hint| CommandError::usage("file_unreadable", message, hint);
     match (&exec.file, exec.code.as_deref()) {
         (Some(file), _) => {
-            let code = std::fs::read_to_string(file)
-                .map_err(|error| unreadable(&file.display().to_string(), error))?;
-            Ok((code, false))
+            let code = std::fs::read_to_string(file).map_err(|error| {
+                unreadable(format!("{} cannot be read: {error}.", file.display()), "Check the path.")
+            })?;
+            Ok(without_mark(code))
         }
         (None, Some("-") | None) => {
             if std::io::stdin().is_terminal() {
@@ -115,9 +121,17 @@ fn source(exec: &Exec) -> Result<(String, bool), CommandError> {
             let mut code = String::new();
             std::io::stdin()
                 .read_to_string(&mut code)
-                .map_err(|error| unreadable("standard input", error))?;
-            Ok((code, true))
+                .map_err(|error| unreadable(format!("Standard input cannot be read: {error}."), ""))?;
+            Ok(without_mark(code))
         }
-        (None, Some(code)) => Ok((code.to_owned(), false)),
+        (None, Some(code)) => Ok(code.to_owned()),
     }
+}
+
+/// Code without the byte order mark that some editors put before it: Python takes it for a character of the code.
+fn without_mark(mut code: String) -> String {
+    if code.starts_with('\u{feff}') {
+        code.remove(0);
+    }
+    code
 }

@@ -1,13 +1,13 @@
 //! `sandbook parse-url`: what a pasted text is, without its secrets.
 
-use sandbook_runtimes::jupyter::{Provider, parse_pasted};
-use serde_json::json;
+use sandbook_runtimes::paste::{Pasted, Recognised, parse_pasted};
+use serde_json::{Value, json};
 
 use crate::{Ended, error::CommandError, output};
 
 pub(crate) fn parse_url(text: &str, json: bool) -> Ended {
-    let recognised = match parse_pasted(text) {
-        Ok(recognised) => recognised,
+    let pasted = match parse_pasted(text) {
+        Ok(pasted) => pasted,
         Err(error) => {
             let error = CommandError::usage(error.code, error.message, error.hint);
             if json {
@@ -18,34 +18,59 @@ pub(crate) fn parse_url(text: &str, json: bool) -> Ended {
             return Err(error);
         }
     };
-    let server = recognised.server.masked();
     if json {
-        output::line(&json!({
-            "runtime": recognised.provider.runtime(),
-            "server_url": server,
-            "kernel_id": recognised.kernel_id,
-            "has_secret": recognised.has_secret(),
-            "display_url": recognised.display_url,
-        }));
+        output::line(&in_json(&pasted));
         return Ok(0);
     }
-    let name = match recognised.provider {
-        Provider::Jupyter => "a Jupyter server",
-        Provider::Colab => "a Google Colab runtime",
-        Provider::Kaggle => "a Kaggle session",
-    };
-    println!("{name} at {server}");
-    if let Some(kernel) = &recognised.kernel_id {
-        println!("kernel: {kernel}");
+    match &pasted {
+        Pasted::Server(server) => {
+            println!("{} at {}", pasted.name(), server.server.masked());
+            print_parts(server);
+        }
+        // it says what it is itself
+        Pasted::Token(token) => println!("{}", token.shown),
+        other => println!("{}: {other}", other.name()),
     }
-    if let Some(notebook) = &recognised.notebook {
-        println!("notebook: {notebook}");
-    }
-    println!("secret: {}", if recognised.has_secret() { "yes, not shown" } else { "none" });
-    if recognised.is_plain_http_elsewhere() {
+    println!("secret: {}", if pasted.has_secret() { "yes, not shown" } else { "none" });
+    if let Pasted::Server(server) = &pasted
+        && server.is_plain_http_elsewhere()
+    {
         println!(
             "warning: the way to this server is not encrypted, so others on the network can read the token"
         );
     }
     Ok(0)
+}
+
+fn print_parts(server: &Recognised) {
+    if let Some(kernel) = &server.kernel_id {
+        println!("kernel: {kernel}");
+    }
+    if let Some(notebook) = &server.notebook {
+        println!("notebook: {notebook}");
+    }
+}
+
+fn in_json(pasted: &Pasted) -> Value {
+    let Pasted::Server(server) = pasted else {
+        let kind = match pasted {
+            Pasted::Image(_) => "image",
+            Pasted::Notebook(_) => "notebook",
+            _ => "token",
+        };
+        return json!({
+            "kind": kind,
+            "runtime": pasted.runtime(),
+            "has_secret": pasted.has_secret(),
+            "display": pasted.to_string(),
+        });
+    };
+    json!({
+        "kind": "server",
+        "runtime": server.provider.runtime(),
+        "server_url": server.server.masked(),
+        "kernel_id": server.kernel_id,
+        "has_secret": server.has_secret(),
+        "display_url": server.display_url,
+    })
 }

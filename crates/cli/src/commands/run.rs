@@ -17,13 +17,14 @@ use sandbook_workbench::outputs::LiveOutputs;
 use self::{
     files::{check_writable, folder, read, target, write},
     into_notebook::{describe, put_next_inputs, put_outputs, set_count},
-    report::{begin, end, finish, print},
+    report::{begin, end, finish, notices, print},
 };
 use crate::{
     Ended,
     arguments::{Run, limit},
     error::CommandError,
-    execution, home, logging,
+    execution::{self, Watch},
+    home, logging,
     sandbox::Own,
     signals::Signals,
 };
@@ -68,6 +69,7 @@ async fn run_all(run: Run) -> Ended {
     let (mut notebook, fingerprint) = read(&run.notebook)?;
     let target = target(&run);
     check_writable(&target)?;
+    notices(run.json, &notebook);
     let todo = todo(&notebook);
     let total = notebook.cells().len();
     let folder = folder(&run.notebook);
@@ -85,12 +87,13 @@ async fn run_all(run: Run) -> Ended {
             ..ExecuteRequest::new(&cell.source)
         };
         outputs.insert(cell.key.clone(), LiveOutputs::default());
-        let ended = execution::execute(own.sandbox(), request, run.json, &mut signals, |events| {
-            take(&mut outputs, &cell.key, events);
-            next_inputs.extend(events.iter().filter_map(next_input).map(|next| (cell.key.clone(), next)));
-            if run.json { print(cell, events) } else { Ok(()) }
-        })
-        .await;
+        let ended =
+            execution::execute(own.sandbox(), request, Watch::once(run.json), &mut signals, |events| {
+                take(&mut outputs, &cell.key, events);
+                next_inputs.extend(events.iter().filter_map(next_input).map(|next| (cell.key.clone(), next)));
+                if run.json { print(cell, events) } else { Ok(()) }
+            })
+            .await;
         progress.run += 1;
         let outcome = match ended {
             Ok(outcome) => outcome,

@@ -84,13 +84,15 @@ fn state(state: PillState) -> &'static str {
         PillState::Busy => "busy",
         PillState::Input => "waiting for input",
         PillState::Reconnecting => "reconnecting",
+        PillState::Expired => "link expired",
+        PillState::Paused => "paused",
         PillState::Stopped => "stopped",
         PillState::Died => "died",
     }
 }
 
 /// Columns as wide as their widest cell.
-fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> Vec<String> {
+pub(super) fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> Vec<String> {
     let width = |column: usize| {
         rows.iter()
             .map(|row| row[column].chars().count())

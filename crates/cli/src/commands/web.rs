@@ -30,7 +30,8 @@ pub(crate) async fn web(web: Web) -> Ended {
         output::line(&json!({ "type": "web_door", "url": url, "address": door.address }));
     } else {
         output::text(&format!(
-            "Sandbook is served at\n\n    {url}\n\nThe address works once, in a browser on this computer. Ctrl-C ends it.\n"
+            "Sandbook is served at\n\n    {url}\n\nThe address works once, in a browser on this computer. Ctrl-C ends it; \
+             what runs goes on for a while, and `sandbook quit` ends that as well.\n"
         ));
     }
     let mut ended_soon = 0;

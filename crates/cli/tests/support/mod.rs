@@ -2,6 +2,10 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod session;
+pub(crate) mod terminal;
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
@@ -50,6 +54,16 @@ impl Home {
             .env_remove("SANDBOOK_TOKEN")
             .env_remove("VIRTUAL_ENV")
             .stdin(Stdio::null());
+        command
+    }
+
+    /// The same where there is no Python, but the worker of Monty.
+    pub(crate) fn sandbook_without_python(&self, arguments: &[&str]) -> Command {
+        let programs = self.path("programs");
+        std::fs::create_dir_all(&programs).unwrap();
+        drop(std::os::unix::fs::symlink(python().with_file_name("monty"), programs.join("monty")));
+        let mut command = self.sandbook(arguments);
+        command.env("PATH", programs).env_remove("CONDA_PREFIX");
         command
     }
 
@@ -198,6 +212,18 @@ pub(crate) fn signal(process: u32, name: &str) {
 pub(crate) fn is_alive(process: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{process}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+}
+
+/// The children of a process that run a program of this name.
+pub(crate) fn children_named(parent: u32, name: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_one = |process: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let parents = stat.rsplit(')').next().and_then(|after| after.split_whitespace().nth(1));
+        stat.contains(&format!("({name})")) && parents == Some(&parent.to_string())
+    };
+    processes.filter(is_one).collect()
 }
 
 pub(crate) fn wait_until(mut condition: impl FnMut() -> bool) -> bool {

@@ -3,23 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use sandbook_notebook::{CellKey, Notebook};
-use sandbook_sandbox::sentence;
 use sandbook_store::files::{Fingerprint, Replacement, write_atomically};
 
 use crate::{arguments::Run, error::CommandError};
 
 pub(super) fn read(path: &Path) -> Result<(Notebook, Fingerprint), CommandError> {
     let unreadable = |why: String| {
-        let message = sentence(&format!("{} cannot be read: {why}", path.display()));
+        let message = about(path, &format!("cannot be read: {why}"));
         CommandError::usage("file_unreadable", message, "Check the path, and that you may read the file.")
     };
     let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
     let fingerprint = Fingerprint::of_file(path).map_err(|error| unreadable(error.to_string()))?;
     let notebook = Notebook::parse(bytes.into(), CellKey::sequence("c")).map_err(|error| {
-        let message = sentence(&format!("{} is not a notebook: {error}", path.display()));
+        let message = about(path, &format!("is not a notebook: {error}"));
         CommandError::usage("not_a_notebook", message, "The file is untouched.")
     })?;
     Ok((notebook, fingerprint))
+}
+
+/// A sentence that begins with a path, which is never written large.
+fn about(path: &Path, what: &str) -> String {
+    format!("{} {}.", path.display(), what.trim_end_matches('.'))
 }
 
 pub(super) fn folder(notebook: &Path) -> PathBuf {
@@ -43,7 +47,7 @@ fn beside(notebook: &Path) -> PathBuf {
 /// Refuses a target that cannot be written, before hours of work are done for it. What is there stays untouched.
 pub(super) fn check_writable(target: &Path) -> Result<(), CommandError> {
     Replacement::prepare(target, []).map(drop).map_err(|error| {
-        let message = sentence(&format!("{} cannot be written: {error}", target.display()));
+        let message = about(target, &format!("cannot be written: {error}"));
         CommandError::usage("file_unwritable", message, "Nothing was run. Name another file with -o.")
     })
 }
@@ -56,7 +60,7 @@ pub(super) fn write(
     original: &Path,
 ) -> Result<PathBuf, CommandError> {
     let failed = |path: &Path, why: String| {
-        let message = sentence(&format!("{} cannot be written: {why}", path.display()));
+        let message = about(path, &format!("cannot be written: {why}"));
         CommandError::infrastructure("file_unwritable", message, "Name another file with -o.")
     };
     let segments = notebook

@@ -2,11 +2,24 @@
 
 use std::path::Path;
 
+use sandbook_notebook::Notebook;
 use sandbook_sandbox::{Event, Outcome};
 use serde_json::json;
 
 use super::{Progress, Todo};
 use crate::{events, output};
+
+/// Says what the page says when it opens the file.
+pub(super) fn notices(json: bool, notebook: &Notebook) {
+    for notice in notebook.notices() {
+        let message = notice.to_string();
+        if json {
+            output::line(&json!({ "type": "notice", "code": notice.code(), "message": message }));
+        } else {
+            eprintln!("warning: {message}");
+        }
+    }
+}
 
 pub(super) fn begin(json: bool, cell: &Todo, total: usize) {
     if json {
