@@ -10,6 +10,7 @@
 
 #![cfg_attr(not(debug_assertions), windows_subsystem = "windows")]
 
+mod again;
 mod conversation;
 mod gather;
 mod opening;
@@ -33,20 +34,21 @@ use crate::owner::OwnerLink;
 struct Arguments {
     /// The notebook to open.
     notebook: Option<PathBuf>,
+    /// How often this start began anew.
+    #[arg(long, hide = true, default_value_t = 0)]
+    started_anew: u32,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let opening = Opening::default();
-    if let Some(notebook) = arguments.notebook {
-        let folder = std::env::current_dir().unwrap_or_default();
-        opening.ask_for(&folder.join(notebook));
-    }
+    let folder = std::env::current_dir().unwrap_or_default();
+    let notebook = arguments.notebook.map(|notebook| folder.join(notebook));
+    let address = opening::address(notebook.as_deref());
     let window = tauri::Builder::default()
         // First, so that a second start hands over its notebook before it opens anything.
         .plugin(tauri_plugin_single_instance::init(opening::second_start))
         .plugin(tauri_plugin_window_state::Builder::default().build())
-        .manage(opening)
+        .manage(Opening::default())
         .manage(OwnerLink::default())
         .manage(Conversation::default())
         .register_asynchronous_uri_scheme_protocol(outputs::SCHEME, outputs::serve)
@@ -57,14 +59,18 @@ fn main() -> ExitCode {
             window::open_external,
             outputs::read_resource,
         ])
-        .setup(|app| {
+        .setup(move |app| {
             let handle = app.handle().clone();
             tauri::async_runtime::spawn(async move { handle.state::<OwnerLink>().meet().await });
-            Ok(window::open(app.handle())?)
+            Ok(window::open(app.handle(), address)?)
         });
     match window.run(tauri::generate_context!()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            let again = again::helps(&error, arguments.started_anew)
+                .then(|| again::start(arguments.started_anew, notebook.as_deref()));
+            let error =
+                again.map_or_else(|| error.to_string(), |cause| format!("{error}, and not anew: {cause}"));
             eprintln!(
                 "Sandbook cannot open its window: {error}. Your notebooks are untouched. On a machine without a display, `sandbook web` serves the same page to a browser."
             );

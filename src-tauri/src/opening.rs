@@ -1,14 +1,30 @@
 //! Notebooks that the page shall open: the one this program was started with, and those of later starts.
 //!
-//! They wait here until a page is there to be told. The page learns of them as it would from the owner, by the same
-//! push, so it has one way to open a notebook from outside.
+//! The first stands in the page's own address, as in web mode, so that the page knows of it before it has drawn
+//! anything. Later ones wait here until a page is there to be told. It learns of them as it would from the owner, by
+//! the same push.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use sandbook_protocol::{Push, ServerMessage};
-use tauri::{AppHandle, Manager};
+use tauri::{AppHandle, Manager, Url};
 use tokio::sync::Notify;
+
+/// The page's address, with the notebook that it shall open first.
+pub(crate) fn address(notebook: Option<&Path>) -> PathBuf {
+    let mut page = PathBuf::from("index.html");
+    if let (Some(notebook), Ok(mut root)) = (notebook, Url::parse("tauri://localhost/")) {
+        root.query_pairs_mut().append_pair("open", &whole(notebook));
+        page.set_file_name(format!("index.html?{}", root.query().unwrap_or_default()));
+    }
+    page
+}
+
+/// The notebook's path as every other program writes it.
+fn whole(notebook: &Path) -> String {
+    notebook.canonicalize().unwrap_or_else(|_| notebook.to_path_buf()).to_string_lossy().into_owned()
+}
 
 /// The notebooks that no page was told of yet.
 #[derive(Default)]
@@ -20,9 +36,7 @@ pub(crate) struct Opening {
 impl Opening {
     /// Asks for a notebook.
     pub(crate) fn ask_for(&self, path: &Path) {
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let path = path.to_string_lossy().into_owned();
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).push(whole(path));
         self.asked.notify_one();
     }
 
@@ -58,6 +72,13 @@ pub(crate) fn second_start(app: &AppHandle, words: Vec<String>, folder: String) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_s_address_names_the_first_notebook_whatever_its_path_holds() {
+        assert_eq!(address(None), Path::new("index.html"));
+        let odd = address(Some(Path::new("/nowhere/a b&c#d?é.ipynb")));
+        assert_eq!(odd, Path::new("index.html?open=%2Fnowhere%2Fa+b%26c%23d%3F%C3%A9.ipynb"));
+    }
 
     #[tokio::test]
     async fn what_was_asked_for_before_a_page_was_there_is_told_once() {

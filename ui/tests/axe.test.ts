@@ -55,7 +55,7 @@ describe("axe finds nothing", () => {
     desk.layout.bottom = "logs";
     await settle();
     expect(await violations()).toEqual([]);
-    for (const section of ["Appearance", "Notebook", "Runtimes"]) {
+    for (const section of ["Appearance", "Notebook", "Runtimes", "Credentials"]) {
       desk.settingsOpen = true;
       desk.settingsSection = section;
       desk.tab = "settings";

@@ -3,7 +3,8 @@ import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 
 import { mayHoldSecret, shortAddress, tokenPlace } from "../src/connect/address";
-import { cellView, documentStatus, FixtureOwner, workspaceView } from "./fixture/owner";
+import type { ConnectionView } from "../src/platform";
+import { cellView, documentStatus, FixtureOwner, recognisedServer, workspaceView } from "./fixture/owner";
 import { sandboxView } from "./fixture/scenes";
 import { openPage, settle, type OpenPage } from "./page";
 
@@ -11,21 +12,7 @@ async function dialog(): Promise<OpenPage> {
   const owner = new FixtureOwner(workspaceView());
   owner.answers = (command) =>
     command.type === "read_pasted"
-      ? {
-          type: "recognised",
-          recognised: {
-            pasted: "p1",
-            kind: "jupyter",
-            title: "Jupyter server",
-            display_text: "http://h:8888/lab?token=***",
-            display_url: "http://h:8888/",
-            facts: [],
-            gets: [],
-            notebook: null,
-            complete: true,
-            has_secret: true,
-          },
-        }
+      ? { type: "recognised", recognised: recognisedServer }
       : command.type === "connect"
         ? { code: "unreachable", message: "No answer.", hint: "Start it.", retry: true }
         : undefined;
@@ -102,7 +89,7 @@ describe("where a token is kept", () => {
   it("is said as it is: in the keyring where one runs, else in memory", () => {
     const workspace = workspaceView();
     const ready = { ...workspace, keyring: { ...workspace.keyring, state: "ready" as const } };
-    const missing = { ...workspace, keyring: { ...workspace.keyring, state: "needs_setup" as const } };
+    const missing = { ...workspace, keyring: { ...workspace.keyring, state: "no_service" as const } };
     expect(tokenPlace(ready)).toBe("in the keyring");
     expect(tokenPlace(missing)).toBe("in memory, until Sandbook ends");
   });
@@ -131,6 +118,74 @@ it("a certificate that is not trusted shows its fingerprint, and that one is tru
   expect(page.sent("connect").map((sent) => sent.trust_fingerprint)).toEqual([null, "AB:CD"]);
 });
 
+describe("a server whose certificate changed", () => {
+  const connection: ConnectionView = {
+    id: "k1",
+    kind: "jupyter",
+    name: "lab",
+    display_url: "https://h:8888/",
+    readiness: { state: "not_reachable", reason: "Certificate" },
+    has_credential: true,
+    plain_http: false,
+    trusted_fingerprint: "AA:AA",
+    kernel_id: null,
+  };
+
+  async function changed(): Promise<OpenPage> {
+    const owner = new FixtureOwner(workspaceView({ connections: [connection] }));
+    owner.answers = (command) => {
+      const isTrusted = owner.received.some((sent) => sent.type === "trust_certificate");
+      if (command.type !== "list_server_kernels" || isTrusted) return undefined;
+      const message = "The certificate of https://h:8888/ is not trusted: it is self-signed.";
+      return { code: "certificate_untrusted", message, hint: "Compare.", retry: false, fingerprint: "BB:BB" };
+    };
+    const page = await openPage(owner);
+    page.desk.overlay = { kind: "connect", connection: "k1" };
+    await settle();
+    return page;
+  }
+
+  it("shows the one that was trusted and the one of now, and trusts neither by itself", async () => {
+    const page = await changed();
+    const facts = [...page.root.querySelectorAll(".cd__form .facts dd")].map((fact) => fact.textContent);
+    expect(facts).toEqual(["AA:AA", "BB:BB"]);
+    await page.user.click(screen.getByRole("button", { name: "Check again" }));
+    await settle();
+    expect(page.sent("trust_certificate")).toEqual([]);
+  });
+
+  it("is trusted on demand, before a token goes there", async () => {
+    const page = await changed();
+    await page.user.type(screen.getByLabelText("Token"), "t");
+    const trust = await screen.findByRole("button", { name: /^Trust the new certificate/ }).catch(() => null);
+    expect(trust, "typing a token does not take the question away").not.toBeNull();
+    if (trust) await page.user.click(trust);
+    await settle();
+    expect(page.sent("trust_certificate")).toMatchObject([{ connection: "k1", fingerprint: "BB:BB" }]);
+    const order = page.owner.received.map((sent) => sent.type).filter((type) => /trust|store/.test(type));
+    expect(order).toEqual(["trust_certificate", "store_credential"]);
+    expect(page.root.querySelector(".cd__form .facts")).toBeNull();
+  });
+});
+
+it("plain http to another machine is asked about, and goes out only once it is agreed to", async () => {
+  const owner = new FixtureOwner(workspaceView());
+  owner.answers = (command) =>
+    command.type === "connect" && !command.plain_http
+      ? { code: "not_encrypted", message: "Not encrypted. Nothing was sent.", hint: "Use https.", retry: false }
+      : undefined;
+  const page = await openPage(owner);
+  page.desk.overlay = { kind: "connect", connection: null };
+  await settle();
+  expect(screen.queryByRole("button", { name: /^Connect unencrypted/ })).toBeNull();
+  await page.user.type(screen.getByRole("textbox", { name: "Address" }), "http://h.example:8888/{Enter}");
+  await settle();
+  expect(page.sent("connect").map((sent) => sent.plain_http)).toEqual([false]);
+  await page.user.click(screen.getByRole("button", { name: /^Connect unencrypted/ }));
+  await settle();
+  expect(page.sent("connect").map((sent) => sent.plain_http)).toEqual([false, true]);
+});
+
 describe("a server's address where room is short", () => {
   it.each([
     ["http://127.0.0.1:8888/", "127.0.0.1:8888"],
@@ -151,6 +206,50 @@ describe("a server's address where room is short", () => {
   });
 });
 
+describe("a kernel that does not start", () => {
+  async function starting(): Promise<OpenPage> {
+    const connection: ConnectionView = {
+      id: "k1",
+      kind: "jupyter",
+      name: "lab",
+      display_url: "http://h:8888/",
+      readiness: { state: "ready", reason: "1 kernel" },
+      has_credential: true,
+      plain_http: false,
+      trusted_fingerprint: null,
+      kernel_id: null,
+    };
+    const owner = new FixtureOwner(workspaceView({ connections: [connection] }), [
+      { id: "d1", status: documentStatus(), cells: [cellView()] },
+    ]);
+    owner.silent.add("choose_sandbox");
+    const page = await openPage(owner);
+    page.desk.overlay = { kind: "connect", connection: "k1" };
+    await settle();
+    await page.user.click(screen.getByRole("button", { name: "Start kernel" }));
+    await settle();
+    return page;
+  }
+
+  it("is given up at the owner too, by the button that says so", async () => {
+    const page = await starting();
+    await new Promise((resolve) => setTimeout(resolve, 3100));
+    await settle();
+    await page.user.click(screen.getByRole("button", { name: "Stop the start" }));
+    await settle();
+    expect(page.owner.cancelled).toEqual(["choose_sandbox"]);
+    expect(screen.getByRole("button", { name: "Start kernel" })).toBeTruthy();
+  });
+
+  it("is given up when its dialog is cancelled", async () => {
+    const page = await starting();
+    await page.user.click(screen.getByRole("button", { name: "Cancel" }));
+    await settle();
+    expect(page.owner.cancelled).toEqual(["choose_sandbox"]);
+    expect(page.desk.overlay).toBeNull();
+  });
+});
+
 describe("a server that accepts and never answers", () => {
   it("is said to be slow after three seconds, and can be given up", async () => {
     const page = await dialog();
@@ -167,6 +266,7 @@ describe("a server that accepts and never answers", () => {
     expect(document.activeElement).toBe(screen.getByRole("button", { name: "Check" }));
     expect(screen.getByRole<HTMLInputElement>("textbox", { name: "Address" }).value).toBe("http://h:8888/");
     expect(screen.queryByText(/^No answer yet\./)).toBeNull();
+    expect(page.owner.cancelled).toEqual(["connect"]);
     page.owner.silent.clear();
     await page.user.click(screen.getByRole("button", { name: "Check" }));
     await settle();

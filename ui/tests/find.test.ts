@@ -238,6 +238,61 @@ describe("a hit in a source", () => {
     expect(page.sent("undo")).toHaveLength(1);
   });
 
+  it("is replaced alone by one change, which one undo takes back, wherever the focus is", async () => {
+    const page = await sources({ source: "B and B" }, { source: "B" });
+    const replace = screen.getByRole("button", { name: "Replace" });
+    await page.user.click(replace);
+    await rest();
+    expect(page.sent("edit_source")).toEqual([]);
+    const [cell] = page.notebook().cells;
+    expect(page.sent("replace_sources").map((command) => command.sources)).toEqual([
+      [{ cell: cell?.key, base_revision: 0, source: "X and B" }],
+    ]);
+    expect([page.desk.find.current?.cell, page.desk.find.current?.from]).toEqual([cell?.key, 6]);
+    await page.user.keyboard("{Control>}z{/Control}");
+    expect(page.sent("undo")).toHaveLength(1);
+    await page.user.click(replace);
+    await page.user.click(replace);
+    await rest();
+    await page.user.keyboard("z");
+    expect(page.sent("undo")).toHaveLength(2);
+  });
+
+  it("goes on behind what was put in its place", async () => {
+    const page = await sources({ source: "B B" });
+    page.desk.find.replacement = "BB";
+    await page.user.click(screen.getByRole("button", { name: "Replace" }));
+    await rest();
+    expect([page.notebook().cells[0]?.text, page.desk.find.current?.from]).toEqual(["BB B", 3]);
+  });
+
+  it("is replaced as a part of its line", async () => {
+    const page = await sources({ source: "aB cB" });
+    page.desk.find.regex = true;
+    page.desk.find.query = "(?<=c)B";
+    await rest();
+    await page.user.click(screen.getByRole("button", { name: "Replace" }));
+    await rest();
+    expect(page.notebook().cells[0]?.text).toBe("aB cX");
+  });
+
+  it("comes back with Ctrl+Z in its editor, as long as nothing came after", async () => {
+    const page = await sources({ source: "B" });
+    const [cell] = page.notebook().cells as [Cell];
+    page.notebook().select(cell, "edit");
+    await settle();
+    await page.user.click(screen.getByRole("button", { name: "Replace" }));
+    await rest();
+    page.notebook().select(cell, "edit");
+    await settle();
+    const editor = page.root.querySelector<HTMLElement>(".cm-content");
+    editor?.focus();
+    await page.user.keyboard("{Control>}z{/Control}");
+    expect(page.sent("undo")).toHaveLength(1);
+    await page.user.keyboard("{Control>}z{/Control}");
+    expect(page.sent("undo")).toHaveLength(1);
+  });
+
   it("leaves still text as it is, in code and in Markdown", async () => {
     const page = await sources({ source: "x = B  # B" }, { kind: "markdown", source: "*B* or b" });
     expect(page.root.querySelector(".nb mark")).toBeNull();

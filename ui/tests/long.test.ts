@@ -3,6 +3,7 @@ import { screen } from "@testing-library/svelte";
 import { describe, expect, it, vi } from "vitest";
 
 import type { OutputView, TextLine } from "../src/platform";
+import { PAGE, Pages } from "../src/outputs/pages.svelte";
 import { nextPiece, wholeText } from "../src/outputs/whole";
 import { cellView, documentStatus, FixtureOwner, workspaceView } from "./fixture/owner";
 import { rich, text } from "./fixture/scenes";
@@ -115,6 +116,85 @@ describe("a line that is longer than the page may hold", () => {
     expect(shown(page).length).toBeLessThan(512 * 1024 + 100);
     await press(page, "Show more");
     expect(shown(page)).toContain(`[${last - 4 * PIECE}]`);
+  });
+});
+
+describe("a text of many lines", () => {
+  /** An owner that gives no more than 512 KB at a time, of lines that say which they are. */
+  const owner = (length: number, asked: number[] = []) => {
+    const lineAt = (index: number): TextLine => ({ text: `<${index}>`.padEnd(length, "x"), hidden: 0, next: 0 });
+    return (total: number) => (from: number, count: number) => {
+      asked.push(from);
+      const most = Math.min(count, total - from, Math.floor((512 * 1024) / length));
+      return Promise.resolve(Array.from({ length: most }, (_, i) => lineAt(from + i)));
+    };
+  };
+
+  it.each([1, 80, 2048, 60_000])(
+    "of %i characters is held in 512 KB, and no line in view is missing",
+    async (length) => {
+      const total = 10_000;
+      const pages = new Pages(owner(length)(total));
+      for (const first of [0, 30, 49, 51, 5000, 5060, 9955, 0]) {
+        const last = Math.min(total - 1, first + 44);
+        pages.want(first, last, total);
+        await settle(2);
+        for (let line = first; line <= last; line++) {
+          expect(pages.line(line)?.text.startsWith(`<${line}>`), `line ${line}`).toBe(true);
+        }
+        // Lines of 60,000 characters are more than any owner gives; then only what is in view is held.
+        expect(pages.held).toBeLessThanOrEqual(length > 2048 ? 2 * PAGE * length : 512 * 1024);
+      }
+    },
+  );
+
+  it("asks again for nothing that it has", async () => {
+    const asked: number[] = [];
+    const pages = new Pages(owner(80, asked)(1000));
+    for (const first of [0, 10, 60, 0]) {
+      pages.want(first, first + 60, 1000);
+      await settle(2);
+    }
+    expect(asked).toEqual([0, 50, 100]);
+  });
+
+  it("shows 200 lines more at a press, until that is more than the page may hold", async () => {
+    const length = 1500;
+    const lineAt = (index: number): TextLine => ({ text: `<${index}>`.padEnd(length, "x"), hidden: 0, next: 0 });
+    const output = text("short");
+    const total = 20_000;
+    if (output.body.type === "text")
+      output.body = {
+        ...output.body,
+        text: {
+          head: [0, 1, 2, 3].map(lineAt),
+          tail: [total - 3, total - 2, total - 1].map(lineAt),
+          total_lines: total,
+          total_bytes: total * length,
+        },
+      };
+    const page = await pageOf([output]);
+    page.owner.answers = (command) =>
+      command.type === "output_lines"
+        ? {
+            type: "lines",
+            slice: {
+              from: command.from,
+              lines: Array.from({ length: command.count }, (_, i) => lineAt(command.from + i)),
+              total_lines: total,
+            },
+          }
+        : undefined;
+    const shown = (): string => [...page.root.querySelectorAll(".txt")].map((node) => node.textContent).join("");
+    await page.user.click(screen.getByRole("button", { name: "Show 200 more" }));
+    await settle();
+    expect(shown()).toContain("<203>");
+    expect(shown()).not.toContain("<204>");
+    await page.user.click(screen.getByRole("button", { name: "Show 200 more" }));
+    await settle(20);
+    expect(screen.getByRole("region", { name: "Whole output" })).toBeTruthy();
+    expect(shown()).toContain("<0>");
+    expect(shown().length).toBeLessThan(512 * 1024);
   });
 });
 

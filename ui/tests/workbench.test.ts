@@ -4,7 +4,7 @@ import { undo } from "@codemirror/commands";
 import { EditorView } from "@codemirror/view";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { cellView, documentStatus, FixtureOwner, idleRun, workspaceView } from "./fixture/owner";
+import { cellView, documentStatus, FixtureOwner, idleRun, recognisedServer, workspaceView } from "./fixture/owner";
 import { FRAME, rich, SCENES, text } from "./fixture/scenes";
 import { focusRow, type OpenPage, openPage, rows, settle } from "./page";
 
@@ -131,6 +131,18 @@ describe("running", () => {
     expect(screen.getByRole("dialog", { name: "Where should this run?" })).toBeTruthy();
   });
 
+  it("says at each cell why it was not run, until it waits again", async () => {
+    const owner = ownerOf(["x"]);
+    const page = await openPage(owner);
+    const cell = page.notebook().cells[0]?.key ?? "";
+    owner.patch("d1", { type: "run", cell, run: idleRun({ not_run: "No kernel was found. Install one." }) });
+    await settle();
+    expect(screen.getByText("Not run. No kernel was found. Install one.")).toBeTruthy();
+    owner.patch("d1", { type: "run", cell, run: idleRun({ state: "queued", place: 1 }) });
+    await settle();
+    expect(screen.queryByText(/^Not run/)).toBeNull();
+  });
+
   it("goes on to the next cell, and adds one at the end", async () => {
     const page = await openPage(ownerOf(["a", "b"]));
     await focusRow(page, 0);
@@ -154,6 +166,25 @@ describe("running", () => {
     await page.user.keyboard("{Control>}{Enter}{/Control}");
     await settle();
     expect(screen.getByRole("region", { name: "Messages" }).textContent).toMatch(/The kernel died.\s+Start it again./);
+  });
+
+  it("takes back what it said of a failure once the same succeeds", async () => {
+    const owner = ownerOf(["x"]);
+    let fails = true;
+    owner.answers = (command) =>
+      command.type === "undo" && fails
+        ? { code: "internal", message: "It broke.", hint: "Again.", retry: true }
+        : undefined;
+    const page = await openPage(owner);
+    const messages = () => screen.getByRole("region", { name: "Messages" }).textContent;
+    await focusRow(page, 0);
+    await page.user.keyboard("z");
+    await settle();
+    expect(messages()).toContain("It broke.");
+    fails = false;
+    await page.user.keyboard("z");
+    await settle();
+    expect(messages()).not.toContain("It broke.");
   });
 });
 
@@ -302,27 +333,29 @@ describe("a cut from the owner", () => {
   });
 });
 
+describe("a kernel that died", () => {
+  it("is told with what the code said last, whatever it said, and without what the owner says of it", async () => {
+    const owner = SCENES.died?.();
+    const cell = owner?.documents[0]?.cells[0];
+    if (!owner || !cell) throw new Error("no scene");
+    const said = text("[The kernel died in my dream.]");
+    const told = text("[The kernel died (SIGKILL). Restart the kernel.]");
+    if (told.body.type === "text") told.body = { ...told.body, stream: "owner" };
+    cell.run = idleRun({ state: "failed", started_at: 1, ran_revision: 0 });
+    owner.documents[0]?.cells.splice(1);
+    cell.outputs = [said, told];
+    const page = await openPage(owner);
+    const log = page.root.querySelector(".pm__log")?.textContent ?? "";
+    expect(log).toContain("in my dream");
+    expect(log).not.toContain("SIGKILL");
+  });
+});
+
 describe("pasting an address", () => {
   it("never paints the secret", async () => {
     const owner = new FixtureOwner(workspaceView());
     owner.answers = (command) =>
-      command.type === "read_pasted"
-        ? {
-            type: "recognised",
-            recognised: {
-              pasted: "p1",
-              kind: "jupyter",
-              title: "Jupyter server",
-              display_text: "http://h:8888/lab?token=***",
-              display_url: "http://h:8888/",
-              facts: [{ label: "Host", value: "h:8888", good: true }],
-              gets: [["Run cells", "yes"]],
-              notebook: null,
-              complete: true,
-              has_secret: true,
-            },
-          }
-        : undefined;
+      command.type === "read_pasted" ? { type: "recognised", recognised: recognisedServer } : undefined;
     const page = await openPage(owner);
     await page.user.click(screen.getByLabelText("Paste anything"));
     await page.user.paste("http://h:8888/lab?token=abc123");

@@ -55,16 +55,39 @@ interface Late {
   readonly answer: CompletionResult;
 }
 
-/** `from`: where what the kernel was given begins in the source. */
-const resultOf = (answer: KernelCompletion, from: number): CompletionResult | null =>
-  answer.matches.length === 0
-    ? null
-    : {
-        from: from + answer.from,
-        to: from + answer.to,
-        options: answer.matches.map(option),
-        validFor: /^[\w.]*$/,
-      };
+/** Whether a word can only become what it is: there is nothing to suggest then. */
+const isWhole = (word: string, options: readonly Completion[]): boolean => {
+  const longer = options.filter(({ label }) => label.startsWith(word));
+  return longer.length > 0 && longer.every(({ label }) => label === word);
+};
+
+/** `from`: where what the kernel was given begins in the source `doc`. */
+function resultOf(answer: KernelCompletion, from: number, doc: Text): CompletionResult | null {
+  const options = answer.matches.map(option);
+  const start = from + answer.from;
+  const end = from + answer.to;
+  if (options.length === 0 || isWhole(doc.sliceString(start, end), options)) return null;
+  return {
+    from: start,
+    to: end,
+    options,
+    validFor: (text) => /^[\w.]*$/.test(text) && !isWhole(text, options),
+  };
+}
+
+/** What is known without a kernel: only what begins as the word does, for a guess that Tab takes must not be another word. */
+export const beginning =
+  (source: CompletionSource): CompletionSource =>
+  async (context) => {
+    const found = await source(context);
+    if (!found) return null;
+    const word = context.state.sliceDoc(found.from, context.pos);
+    const options = found.options.filter(({ label }) => label.startsWith(word));
+    if (options.length === 0 || (!context.explicit && isWhole(word, options))) return null;
+    const validFor = (text: string): boolean =>
+      text.startsWith(word) && /^[\w\xa1-\uffff]*$/.test(text) && !isWhole(text, options);
+    return { ...found, options, validFor };
+  };
 
 /** Asks the kernel. What comes after the budget is shown as well, if the person has not gone on meanwhile. */
 export function kernelSource(kernel: Kernel): CompletionSource {
@@ -79,7 +102,7 @@ export function kernelSource(kernel: Kernel): CompletionSource {
     const word = context.matchBefore(/[\w.%]+/);
     if (!context.explicit && !(word && /[.\w]$/.test(word.text))) return null;
     const { code, from } = excerptAt(doc, pos);
-    const asked = kernel.complete(code, pos - from)?.then((answer) => resultOf(answer, from));
+    const asked = kernel.complete(code, pos - from)?.then((answer) => resultOf(answer, from, doc));
     if (!asked) return null;
     const answer = await within(asked, context.explicit ? 2000 : BUDGET_MS);
     if (answer) return context.aborted ? null : answer;
@@ -98,8 +121,8 @@ export function kernelSource(kernel: Kernel): CompletionSource {
 
 export const sources = (kernel: Kernel, language: string): CompletionSource[] =>
   /python/i.test(language)
-    ? [kernelSource(kernel), localCompletionSource, globalCompletion]
-    : [kernelSource(kernel), completeAnyWord];
+    ? [kernelSource(kernel), beginning(localCompletionSource), beginning(globalCompletion)]
+    : [kernelSource(kernel), beginning(completeAnyWord)];
 
 // -------------------------------------------------------------------- Shift+Tab
 

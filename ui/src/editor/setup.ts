@@ -1,14 +1,6 @@
 // The editor of one cell. It is made when a person first goes into the cell, and stays: it holds the cell's own undo history.
 
-import {
-  acceptCompletion,
-  autocompletion,
-  closeBrackets,
-  closeBracketsKeymap,
-  completionKeymap,
-  completionStatus,
-  startCompletion,
-} from "@codemirror/autocomplete";
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore, toggleComment } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, type Language, syntaxHighlighting } from "@codemirror/language";
@@ -40,6 +32,7 @@ import { highlighter } from "./highlight";
 import { language, languageNow } from "./languages";
 import { magicLines } from "./magic";
 import { matches } from "./matches";
+import { askCompletion, popup, popupKeys, takeCompletion } from "./popup";
 import { theme } from "./theme";
 
 export interface EditorOptions {
@@ -74,10 +67,10 @@ function syntaxOf(found: Language | null): Extension {
 
 /** Tab after a word completes it, elsewhere it indents. */
 const completeOrIndent: Command = (view) => {
-  if (completionStatus(view.state) === "active") return acceptCompletion(view);
+  if (takeCompletion(view)) return true;
   const { head, empty } = view.state.selection.main;
   const before = view.state.sliceDoc(Math.max(0, head - 1), head);
-  if (empty && /[\w.]/.test(before)) return startCompletion(view);
+  if (empty && /[\w.]/.test(before)) return askCompletion(view);
   return indentMore(view);
 };
 
@@ -102,7 +95,7 @@ function keys(options: EditorOptions): Extension {
         { key: "Escape", run: hideInspection },
       ]),
     ),
-    keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
+    keymap.of([...closeBracketsKeymap, ...popupKeys, ...historyKeymap, ...defaultKeymap]),
     Prec.lowest(keymap.of([{ key: "Escape", run: leave }])),
   ];
 }
@@ -131,7 +124,7 @@ export function createEditor(parent: HTMLElement, options: EditorOptions): Edito
       closeBrackets(),
       highlightActiveLine(),
       highlightSelectionMatches({ minSelectionLength: 2 }),
-      autocompletion({ override: sources(options.kernel, options.language), icons: true, maxRenderedOptions: 60 }),
+      popup(sources(options.kernel, options.language)),
       inspection,
       matches,
       placeholder(options.hint),

@@ -61,7 +61,10 @@ export class Dispatcher {
 
   handle(event: KeyboardEvent, desk: Workbench): void {
     if (event.defaultPrevented || event.isComposing) return;
-    const where = whereIs(event.target);
+    const place = whereIs(event.target);
+    const halted = place === "notebook" && desk.notebook?.halted === true;
+    if (halted && event.key === "Escape") desk.notebook?.setMode("command");
+    const where = halted ? "elsewhere" : place;
     if (pressesControl(event) && where !== "editor") return;
     const chord = chordOf(event);
     if (chord === null) return;

@@ -21,7 +21,7 @@ const sameCells = (a: readonly Cell[], b: readonly Cell[]): boolean =>
   a.length === b.length && a.every((cell, i) => cell === b[i]);
 
 export class Chunks {
-  readonly #home = new Map<string, number>();
+  readonly #home = new Map<Cell, number>();
   #last: readonly Chunk[] = [];
   #next = 1;
 
@@ -31,7 +31,7 @@ export class Chunks {
     const before = new Map(this.#last.map((chunk) => [chunk.id, chunk]));
     this.#home.clear();
     this.#last = runs.map((run) => {
-      for (const cell of run.cells) this.#home.set(cell.key, run.id);
+      for (const cell of run.cells) this.#home.set(cell, run.id);
       const known = before.get(run.id);
       return known && sameCells(known.cells, run.cells) ? known : run;
     });
@@ -43,9 +43,9 @@ export class Chunks {
     const runs: Run[] = [];
     for (const [index, cell] of cells.entries()) {
       const run = runs.at(-1);
-      const home = this.#home.get(cell.key);
+      const home = this.#home.get(cell);
       const next = cells[index + 1];
-      const inside = run !== undefined && next !== undefined && this.#home.get(next.key) === run.id;
+      const inside = run !== undefined && next !== undefined && this.#home.get(next) === run.id;
       const joins = run && (home === run.id || (home === undefined && (inside || run.cells.length < CHUNK)));
       if (joins) run.cells.push(cell);
       else runs.push({ id: home ?? this.#next++, cells: [cell] });

@@ -2,6 +2,7 @@
 // comes.
 
 import type { OutputMatch } from "../platform";
+import type { Find } from "../state/find.svelte";
 import { bringIntoView, current, found, pieces, watch, type Piece } from "../shell/marks";
 
 /** Marks more than these help nobody, and cost time. */
@@ -29,6 +30,8 @@ export interface Wanted {
   readonly pattern: RegExp;
   /** How many matches of the same output come before it. */
   readonly before: number;
+  /** Who says whether the view is to be brought there. */
+  readonly find: Pick<Find, "isDue" | "arrive">;
   /** Called with whether it is marked now; not before the output has had time to be drawn. */
   readonly placed: (marked: boolean) => void;
 }
@@ -46,7 +49,7 @@ export function showCurrent(root: HTMLElement, wanted: Wanted): () => void {
     (node) => node.dataset.output === wanted.match.output,
   );
   if (!output) return () => undefined;
-  output.scrollIntoView({ block: "nearest" });
+  if (wanted.find.isDue) output.scrollIntoView({ block: "nearest" });
   /** Rows above may still grow or fold: the view follows them for a few frames. */
   const hold = (frames: number): void => {
     frame = requestAnimationFrame(() => {
@@ -57,16 +60,16 @@ export function showCurrent(root: HTMLElement, wanted: Wanted): () => void {
   const end = watch(output, () => {
     if (range && document.contains(range.startContainer) && range.toString() !== "") return;
     if (range) current?.delete(range);
-    const first = range === null;
     range = rangeOf(output, wanted);
     if (!range) return;
     current?.add(range);
     output.classList.remove("is-found");
     wanted.placed(true);
-    if (first) hold(FRAMES);
+    if (wanted.find.arrive()) hold(FRAMES);
   });
   const patience = setTimeout(() => {
     if (range) return;
+    wanted.find.arrive();
     output.classList.add("is-found");
     wanted.placed(false);
   }, PATIENCE_MS);
@@ -80,7 +83,10 @@ export function showCurrent(root: HTMLElement, wanted: Wanted): () => void {
 }
 
 /** Where a match is drawn, if it is. Text says its lines; elsewhere the same words around it tell, or else its turn. */
-export function rangeOf(output: HTMLElement, { match, pattern, before }: Omit<Wanted, "placed">): Range | null {
+export function rangeOf(
+  output: HTMLElement,
+  { match, pattern, before }: Pick<Wanted, "match" | "pattern" | "before">,
+): Range | null {
   const ranges = rangesOf(output, pattern);
   const there = ranges.find((range) => isAt(range, match));
   if (there) return there;

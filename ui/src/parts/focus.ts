@@ -3,7 +3,7 @@ import type { Action } from "svelte/action";
 const FOCUSABLE =
   'a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea:not([disabled]), [tabindex]:not([tabindex="-1"])';
 
-export const focusables = (root: HTMLElement): HTMLElement[] =>
+const focusables = (root: HTMLElement): HTMLElement[] =>
   [...root.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((e) => e.tabIndex >= 0);
 
 /** Keeps Tab inside, closes on Esc, gives focus back to where it came from. */
@@ -41,9 +41,22 @@ export const trapFocus: Action<HTMLElement, { onclose: () => void }> = (node, op
     destroy: () => {
       node.removeEventListener("keydown", onkeydown);
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+      // What opened it may be gone itself, such as a menu.
+      else queueMicrotask(focusNotebookUnlessElsewhere);
     },
   };
 };
+
+/** Puts the focus on the notebook's cell, or into its editor. */
+export function focusNotebook(): void {
+  const cell = document.querySelector<HTMLElement>('.cell[tabindex="0"]');
+  const editor = cell?.classList.contains("is-edit") ? cell.querySelector<HTMLElement>(".cm-content") : null;
+  (editor ?? cell)?.focus({ preventScroll: true });
+}
+
+function focusNotebookUnlessElsewhere(): void {
+  if (document.activeElement === null || document.activeElement === document.body) focusNotebook();
+}
 
 /** Keys go on working when something that had the focus goes away: the notebook's cell gets it. */
 export function handFocusBack(node: HTMLElement): () => void {
@@ -54,12 +67,6 @@ export function handFocusBack(node: HTMLElement): () => void {
   document.addEventListener("focusin", seen);
   return () => {
     document.removeEventListener("focusin", seen);
-    if (!inside) return;
-    queueMicrotask(() => {
-      if (document.activeElement !== null && document.activeElement !== document.body) return;
-      const cell = document.querySelector<HTMLElement>('.cell[tabindex="0"]');
-      const editor = cell?.classList.contains("is-edit") ? cell.querySelector<HTMLElement>(".cm-content") : null;
-      (editor ?? cell)?.focus({ preventScroll: true });
-    });
+    if (inside) queueMicrotask(focusNotebookUnlessElsewhere);
   };
 }

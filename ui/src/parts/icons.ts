@@ -43,6 +43,7 @@ import panelBottom from "lucide-static/icons/panel-bottom.svg?raw";
 import panelLeft from "lucide-static/icons/panel-left.svg?raw";
 import panelRight from "lucide-static/icons/panel-right.svg?raw";
 import pilcrow from "lucide-static/icons/pilcrow.svg?raw";
+import pause from "lucide-static/icons/pause.svg?raw";
 import play from "lucide-static/icons/play.svg?raw";
 import plug from "lucide-static/icons/plug.svg?raw";
 import plus from "lucide-static/icons/plus.svg?raw";
@@ -118,6 +119,7 @@ const lucide = {
   "panel-left": panelLeft,
   "panel-right": panelRight,
   pilcrow: pilcrow,
+  pause: pause,
   play: play,
   plug: plug,
   plus: plus,

@@ -18,6 +18,7 @@ interface Replies {
   undo: "cells";
   redo: "cells";
   copy_cells: "text";
+  survey_runtime: "survey";
   choose_sandbox: "sandbox";
   complete: "completion";
   inspect: "inspection";
@@ -27,6 +28,14 @@ interface Replies {
   resource_text: "text";
   read_pasted: "recognised";
   connect: "connection";
+  connect_account: "connection";
+  add_credential: "credential";
+  replace_credential: "credential";
+  keep_credential: "credential";
+  import_credential: "credential";
+  test_credential: "credential_checked";
+  delete_credential: "credential_deleted";
+  list_credential_imports: "credential_imports";
   list_server_kernels: "server_kernels";
   create_environment: "kernel";
   open_web_door: "web_door";

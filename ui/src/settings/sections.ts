@@ -1,1 +1,1 @@
-export const SECTIONS = ["Appearance", "Notebook", "Runtimes"] as const;
+export const SECTIONS = ["Appearance", "Notebook", "Runtimes", "Credentials"] as const;

@@ -76,14 +76,14 @@ export function bringIntoView(range: Range): void {
   }
 }
 
-/** Shows the hits below `root`, whose text they count in; answers how to end that. */
-export function showHits(root: HTMLElement, hits: readonly Hit[], at: Hit | null): () => void {
+/** Shows the hits below `root`, whose text they count in; answers how to end that. The one that find is at is brought into view
+ * where `arrive` says so. */
+export function showHits(root: HTMLElement, hits: readonly Hit[], at: Hit | null, arrive: () => boolean): () => void {
   if (!found || !current || hits.length === 0) return () => undefined;
   let ranges: Range[] = [];
   const clear = (): void => {
     for (const range of ranges) if (!found.delete(range)) current.delete(range);
   };
-  let isBrought = false;
   const end = watch(root, () => {
     clear();
     ranges = [];
@@ -93,9 +93,7 @@ export function showHits(root: HTMLElement, hits: readonly Hit[], at: Hit | null
       if (!range) continue;
       ranges.push(range);
       (hit === at ? current : found).add(range);
-      if (hit !== at || isBrought) continue;
-      isBrought = true;
-      bringIntoView(range);
+      if (hit === at && arrive()) bringIntoView(range);
     }
   });
   return () => {

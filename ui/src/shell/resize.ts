@@ -11,12 +11,10 @@ export function dragSize(axis: "x" | "y", sign: 1 | -1, get: () => number, set: 
       const size = get();
       node.setPointerCapture(event.pointerId);
       const move = (moved: PointerEvent): void => set(size + sign * (place(moved) - from));
-      const up = (): void => {
-        node.removeEventListener("pointermove", move);
-        node.removeEventListener("pointerup", up);
-      };
+      // However it ends: let go, cancelled by the system, or taken by something else.
+      const end = (): void => node.removeEventListener("pointermove", move);
       node.addEventListener("pointermove", move);
-      node.addEventListener("pointerup", up);
+      node.addEventListener("lostpointercapture", end, { once: true });
     };
     const key = (event: KeyboardEvent): void => {
       const [less, more] = axis === "x" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];

@@ -15,6 +15,8 @@ const LOOKS: Record<PillState, StateLook> = {
   busy: { icon: "st-busy", word: "Busy", tone: "" },
   input: { icon: "st-input", word: "Waiting for input", tone: "warn" },
   reconnecting: { icon: "st-reconnect", word: "Reconnecting", tone: "warn" },
+  expired: { icon: "st-expired", word: "Expired", tone: "err" },
+  paused: { icon: "st-idle", word: "Paused", tone: "warn" },
   stopped: { icon: "st-expired", word: "Stopped", tone: "err" },
   died: { icon: "st-expired", word: "Stopped", tone: "err" },
 };

@@ -38,7 +38,8 @@ export interface SourceMirror {
 }
 
 export class Cell {
-  readonly key: string;
+  /** Its name at the owner: another one once the owner started again. */
+  key = $state("");
   kind: CellView["kind"] = $state("code");
   executionCount: number | null = $state(null);
   sourceHidden = $state(false);
@@ -51,6 +52,7 @@ export class Cell {
     ran_revision: null,
     exit_code: null,
     author: null,
+    not_run: null,
   });
   /** The text that ran, where this page saw it. */
   #ran: { readonly revision: number; readonly text: string } | null = $state.raw(null);
@@ -128,11 +130,21 @@ export class Cell {
     const shown = sources.difference(before, this.text);
     if (shown) this.mirror?.apply(sources.changesOf([shown], before.length));
     this.outputs = reconcile(this.outputs, view.outputs);
+    this.#wake();
   }
 
-  /** Whether this is the cell, in an owner that started again, on which `before` was edited. */
-  continues(before: Cell): boolean {
-    return this.kind === before.kind && sources.continues(before.source, this.text);
+  /** Whether a cell of an owner that started again is this one, as far as its text tells. */
+  continuesIn(view: CellView): boolean {
+    return this.kind === view.kind && sources.continues(this.source, view.source);
+  }
+
+  /** Goes on as a cell of an owner that started again. Its editor stays, and the caret in it. */
+  moveTo(view: CellView): void {
+    this.key = view.key;
+    // Revisions and outputs count from the beginning there: equal numbers mean nothing.
+    this.#ran = null;
+    this.outputs = [];
+    this.refresh(view);
   }
 
   edit(changes: ChangeSet): void {

@@ -1,6 +1,8 @@
 // Find and replace: what is looked for, where, and what was found. Code and text are searched here; outputs by the owner,
 // because the page holds only the head and the tail of a long one.
 
+import { untrack } from "svelte";
+
 import type { OutputMatch } from "../platform";
 import type { Cell } from "./cell.svelte";
 
@@ -78,6 +80,36 @@ export function nothingFound(
   return `No match in ${where}${limited}.${note}`;
 }
 
+/** Where a hit is, as a name: the same place has the same one after another search. */
+const nameOf = ({ cell, where, from, to, output }: Hit): string =>
+  output
+    ? [cell, output.output, output.line, output.column, output.length, output.excerpt].join("\n")
+    : [cell, where, from, to].join("\n");
+
+const isSame = (a: readonly Hit[], b: readonly Hit[]): boolean =>
+  a.length === b.length && a.every((hit, i) => hit === b[i]);
+
+const NONE: readonly Hit[] = [];
+
+/** Hits by their cell; a cell of which nothing changed keeps its list, so that nobody draws it again. */
+function byCell(
+  hits: readonly Hit[],
+  before: ReadonlyMap<string, readonly Hit[]>,
+): ReadonlyMap<string, readonly Hit[]> {
+  const groups = new Map<string, Hit[]>();
+  for (const hit of hits) {
+    const group = groups.get(hit.cell);
+    if (group) group.push(hit);
+    else groups.set(hit.cell, [hit]);
+  }
+  return new Map(
+    [...groups].map(([cell, group]) => {
+      const old = before.get(cell);
+      return [cell, old && isSame(old, group) ? old : group];
+    }),
+  );
+}
+
 export class Find {
   open = $state(false);
   replacing = $state(false);
@@ -90,19 +122,30 @@ export class Find {
   inText = $state(true);
   inOutputs = $state(true);
   selectedOnly = $state(false);
-  hits: readonly Hit[] = $state.raw([]);
+  hits: readonly Hit[] = $state.raw(NONE);
   more = $state(false);
   at = $state(-1);
+  /** Goes up when the person goes to a hit. A document that changes below a hit takes nobody anywhere. */
+  visits = $state(0);
   /** The hit that is shown where it could not be marked: in a frame, or in a part that is not drawn. */
   unmarked: Hit | null = $state.raw(null);
   /** Whether what is shown is not the answer to what is asked yet. */
   searching = $state(false);
+  /** The cells that were selected when only they were asked for: going to a hit selects its cell. */
+  scope: readonly Cell[] = $state.raw([]);
   /** Outputs are the owner's to search, who knows plain text only. */
   readonly outputsSearched: boolean = $derived(this.inOutputs && !this.selectedOnly && !this.regex);
 
   readonly pattern = $derived(
     patternOf(this.query, { caseSensitive: this.caseSensitive, wholeWord: this.wholeWord, regex: this.regex }),
   );
+  /** The hit that is shown, if any. */
+  readonly current: Hit | null = $derived(this.hits[this.at] ?? null);
+
+  #inSources: ReadonlyMap<string, readonly Hit[]> = $state.raw(new Map());
+  #inOutputs: ReadonlyMap<string, readonly Hit[]> = $state.raw(new Map());
+  /** The last visit that somebody brought into view. */
+  #arrived = 0;
 
   show(replacing: boolean): void {
     this.open = true;
@@ -111,16 +154,54 @@ export class Find {
 
   close(): void {
     this.open = false;
-    this.hits = [];
-    this.at = -1;
+    this.forget();
   }
 
-  /** The hit that is shown, if any. */
-  get current(): Hit | null {
-    return this.hits[this.at] ?? null;
+  forget(): void {
+    this.found(NONE, false);
+    this.searching = false;
+  }
+
+  /** The hits in a cell's source. */
+  inSource(cell: string): readonly Hit[] {
+    return this.#inSources.get(cell) ?? NONE;
+  }
+
+  /** The hits in a cell's outputs. */
+  inOutputsOf(cell: string): readonly Hit[] {
+    return this.#inOutputs.get(cell) ?? NONE;
+  }
+
+  /** Takes in what a search found. Hits that were there before stay what they are. */
+  found(hits: readonly Hit[], more: boolean, at: (hits: readonly Hit[]) => number = () => -1): void {
+    const known = new Map(this.hits.map((hit) => [nameOf(hit), hit]));
+    const next = hits.map((hit) => known.get(nameOf(hit)) ?? hit);
+    const index = at(next);
+    this.more = more;
+    if (!isSame(this.hits, next)) {
+      const [inSources, inOutputs] = [next.filter((hit) => !hit.output), next.filter((hit) => hit.output)];
+      this.#inSources = byCell(inSources, this.#inSources);
+      this.#inOutputs = byCell(inOutputs, this.#inOutputs);
+      this.hits = next;
+    }
+    this.at = index;
   }
 
   step(by: number): void {
-    if (this.hits.length > 0) this.at = (this.at + by + this.hits.length) % this.hits.length;
+    if (this.hits.length === 0) return;
+    this.at = (this.at + by + this.hits.length) % this.hits.length;
+    this.visits += 1;
+  }
+
+  /** Whether the view is still to be brought to the current hit. */
+  get isDue(): boolean {
+    return this.#arrived !== untrack(() => this.visits);
+  }
+
+  /** The same, of whoever brings it there: once for each visit. */
+  arrive(): boolean {
+    const { isDue } = this;
+    this.#arrived = untrack(() => this.visits);
+    return isDue;
   }
 }

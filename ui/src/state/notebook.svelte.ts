@@ -13,6 +13,7 @@ import type {
   QueueView,
   Toast,
 } from "../platform";
+import { matchCells } from "./again";
 import { Cell } from "./cell.svelte";
 import { Output, reconcile } from "./outputs.svelte";
 
@@ -30,6 +31,18 @@ const OVERVIEW = new Set<Patch["type"]>([
   "run",
 ]);
 
+/** Patches after which undo takes something else back than a replacement. */
+const STRUCTURE = new Set<Patch["type"]>(["cells_inserted", "cells_removed", "cells_reordered"]);
+
+/** Patches that change what stands in outputs. */
+const OUTPUTS = new Set<Patch["type"]>([
+  "cells_inserted",
+  "outputs_replaced",
+  "outputs_appended",
+  "output_changed",
+  "text_changed",
+]);
+
 const RUNS = new Set<CellView["run"]["state"]>(["running", "input"]);
 
 /** What a patch asks of the world outside the document. */
@@ -37,6 +50,7 @@ export type Effect =
   | { readonly type: "acknowledged"; readonly cell: Cell }
   | { readonly type: "ended"; readonly cell: Cell }
   | { readonly type: "toast"; readonly toast: Toast }
+  | { readonly type: "taken_away"; readonly cell: Cell }
   | { readonly type: "next_input"; readonly cell: string; readonly text: string };
 
 /** A batch is missing: the page has to subscribe again. */
@@ -50,15 +64,21 @@ export class Notebook {
   input: InputRequest | null = $state.raw(null);
   loaded = $state(false);
   mode: Mode = $state("command");
+  /** The cell that somebody was typing in is gone. What they type on must not become commands, until they go somewhere. */
+  halted = $state(false);
   active: Cell | null = $state.raw(null);
   selectedCount = $state(0);
   /** Goes up whenever a text, a run or the order changed: for views that look at the whole notebook and may be a moment late. */
   changes = $state(0);
+  /** Goes up whenever an output changed, for the same. */
+  outputChanges = $state(0);
 
   /** Cells that this page asked to run: it is this page that a kernel's text for a new cell is meant for. */
   readonly asked = new Set<string>();
+  /** The sources that undo would change back, at the revisions that a replacement made, as long as nothing else was done. */
+  replaced: ReadonlyMap<Cell, number> = new Map();
   readonly #byKey = new Map<string, Cell>();
-  readonly #position = $derived(new Map(this.cells.map((cell, index) => [cell.key, index])));
+  readonly #position = $derived(new Map(this.cells.map((cell, index) => [cell, index])));
   #selected: ReadonlySet<Cell> = new Set();
   #anchor: Cell | null = null;
   #sequence = 0;
@@ -74,7 +94,7 @@ export class Notebook {
   }
 
   indexOf(cell: Cell): number {
-    return this.#position.get(cell.key) ?? -1;
+    return this.#position.get(cell) ?? -1;
   }
 
   // ------------------------------------------------------------------ what the owner says
@@ -96,8 +116,9 @@ export class Notebook {
 
   /** Takes in the document as it is. Answers the cells whose last edits have no place in it any more. */
   load(snapshot: DocumentSnapshot): Cell[] {
-    const before = this.#moved ? this.cells : [];
-    if (this.#moved) this.#byKey.clear();
+    const before = this.cells;
+    const at = this.active ? before.indexOf(this.active) : 0;
+    if (this.#moved) this.#move(snapshot.cells);
     this.#moved = false;
     this.#sequence = snapshot.sequence;
     this.status = snapshot.status;
@@ -108,18 +129,24 @@ export class Notebook {
     this.cells = snapshot.cells.map((view) => this.#adopt(view));
     this.loaded = true;
     this.changes += 1;
-    const at = this.active ? before.indexOf(this.active) : 0;
+    this.outputChanges += 1;
     this.#repairSelection(Math.max(0, at));
-    return before.filter((cell, index) => !cell.synced && !this.#carry(cell, index));
+    return before.filter((cell) => !cell.synced && !this.#has(cell));
   }
 
-  /** Puts what was typed in a cell of before on top of the same cell of now. */
-  #carry(before: Cell, index: number): boolean {
-    const here = this.cells[index];
-    const same = here?.continues(before) ? [here] : this.cells.filter((cell) => cell.continues(before));
-    if (same.length !== 1) return false;
-    same[0]?.replace(before.text);
-    return true;
+  /** The cells that an owner knows again keep their rows, editors and carets. */
+  #move(views: readonly CellView[]): void {
+    this.#byKey.clear();
+    for (const [index, cell] of matchCells(this.cells, views).entries()) {
+      const view = views[index];
+      if (!cell || !view) continue;
+      cell.moveTo(view);
+      this.#byKey.set(view.key, cell);
+    }
+  }
+
+  #has(cell: Cell): boolean {
+    return this.#byKey.get(cell.key) === cell;
   }
 
   apply(batch: PatchBatch, self: string): Effect[] {
@@ -129,6 +156,8 @@ export class Notebook {
     const effects: Effect[] = [];
     for (const patch of batch.patches) this.#patch(patch, self, effects);
     if (batch.patches.some((patch) => OVERVIEW.has(patch.type))) this.changes += 1;
+    if (batch.patches.some((patch) => STRUCTURE.has(patch.type))) this.replaced = new Map();
+    if (batch.patches.some((patch) => OUTPUTS.has(patch.type))) this.outputChanges += 1;
     return effects;
   }
 
@@ -159,7 +188,7 @@ export class Notebook {
         this.#repairSelection(patch.index);
         break;
       case "cells_removed":
-        this.#remove(new Set(patch.cells));
+        this.#remove(new Set(patch.cells), effects);
         break;
       case "cells_reordered":
         this.cells = patch.order.flatMap((key) => this.#byKey.get(key) ?? []);
@@ -188,6 +217,7 @@ export class Notebook {
         }
         break;
       case "cell_changed":
+        if (cell.kind !== patch.kind) this.replaced = new Map();
         cell.kind = patch.kind;
         cell.sourceHidden = patch.source_hidden;
         cell.outputsHidden = patch.outputs_hidden;
@@ -214,11 +244,13 @@ export class Notebook {
     }
   }
 
-  #remove(keys: ReadonlySet<string>): void {
+  #remove(keys: ReadonlySet<string>, effects: Effect[]): void {
+    const { active, mode } = this;
     const first = this.cells.findIndex((cell) => keys.has(cell.key));
     this.cells = this.cells.filter((cell) => !keys.has(cell.key));
     for (const key of keys) this.#byKey.delete(key);
     this.#repairSelection(Math.max(0, first));
+    if (active && mode === "edit" && keys.has(active.key)) effects.push({ type: "taken_away", cell: active });
   }
 
   // ------------------------------------------------------------------ selection and mode
@@ -237,12 +269,14 @@ export class Notebook {
   }
 
   #repairSelection(near: number): void {
-    this.#mark([...this.#selected].filter((cell) => this.#byKey.get(cell.key) === cell));
-    if (this.active && this.#byKey.has(this.active.key)) return;
+    this.#mark([...this.#selected].filter((cell) => this.#has(cell)));
+    if (this.active && this.#has(this.active)) return;
+    const halts = this.halted || (this.active !== null && this.mode === "edit");
     const next = this.cells[Math.min(near, this.cells.length - 1)] ?? null;
     this.mode = "command";
     this.active = null;
     if (next) this.select(next);
+    this.halted = halts;
   }
 
   select(cell: Cell, mode: Mode = "command"): void {
@@ -261,7 +295,7 @@ export class Notebook {
 
   /** Selects everything between the anchor and this cell. */
   extendTo(cell: Cell): void {
-    const anchor = this.#anchor && this.#byKey.has(this.#anchor.key) ? this.#anchor : (this.active ?? cell);
+    const anchor = this.#anchor && this.#has(this.#anchor) ? this.#anchor : (this.active ?? cell);
     const [from, to] = [this.indexOf(anchor), this.indexOf(cell)].sort((a, b) => a - b) as [number, number];
     this.#mark(this.cells.slice(from, to + 1));
     this.#activate(cell);
@@ -275,6 +309,7 @@ export class Notebook {
 
   setMode(mode: Mode): void {
     this.mode = mode;
+    this.halted = false;
     if (this.active) this.active.editing = mode === "edit";
   }
 

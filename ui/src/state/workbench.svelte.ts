@@ -12,6 +12,7 @@ import {
   type Platform,
   type Progress,
   type Push,
+  type RuntimeKind,
   type SandboxChoice,
   type Settings,
   type Toast,
@@ -22,12 +23,15 @@ import type { Cell } from "./cell.svelte";
 import { Find } from "./find.svelte";
 import { Layout } from "./layout.svelte";
 import { Gap, Notebook, type Effect } from "./notebook.svelte";
-import { Announcer, Toasts } from "./toasts.svelte";
+import { Announcer, type ToastAction, Toasts } from "./toasts.svelte";
 
 export type Overlay =
   | { readonly kind: "palette"; readonly query: string }
   | { readonly kind: "shortcuts" }
-  | { readonly kind: "connect"; readonly connection: string | null }
+  | { readonly kind: "connect"; readonly connection: string | null; readonly runtime?: RuntimeKind }
+  | { readonly kind: "fresh-link"; readonly connection: string }
+  | { readonly kind: "container" }
+  | { readonly kind: "account"; readonly runtime: RuntimeKind; readonly address?: string }
   | { readonly kind: "sandbox" }
   | { readonly kind: "open" }
   | { readonly kind: "save-as"; readonly resource: string | null; readonly name: string }
@@ -63,6 +67,8 @@ export class Workbench {
   progress: Progress | null = $state.raw(null);
   /** Why a notebook could not be opened, shown as a page of its own until something else is opened. */
   unreadable: { readonly path: string; readonly error: OwnerError } | null = $state.raw(null);
+  /** A notebook is on its way and will be the first thing shown: until then the page shows nothing that goes again. */
+  opening = $state(false);
   readonly system: { dark: boolean; contrast: boolean } = $state({ dark: false, contrast: false });
 
   readonly notebook: Notebook | null = $derived(this.notebooks.find((notebook) => notebook.id === this.tab) ?? null);
@@ -70,11 +76,17 @@ export class Workbench {
 
   readonly #conversation: Conversation;
   #wantsLogs = false;
+  /** By the kind of command that failed last, the message that says so. */
+  readonly #failures = new Map<string, number>();
+  readonly #followers = new Map<number, (progress: Progress) => void>();
+  /** The notebook that this page was opened for, until it is asked for. */
+  #asked = new URLSearchParams(location.search).get("open");
   #opened = false;
   #explained = false;
 
   constructor(platform: Platform) {
     this.platform = platform;
+    this.opening = this.#asked !== null;
     this.#conversation = new Conversation(platform, {
       push: (push) => this.#pushed(push),
       link: (link) => this.#linked(link),
@@ -93,21 +105,37 @@ export class Workbench {
     this.#conversation.cancel(id);
   }
 
-  /** Sends a command whose failure is for the person to read; answers null then. */
-  async ask<C extends Command>(command: C): Promise<Answer<C> | null> {
+  /** Hears every report of how far a request has come, until the function that it returns is called. */
+  follow(id: number, told: (progress: Progress) => void): () => void {
+    this.#followers.set(id, told);
+    return () => void this.#followers.delete(id);
+  }
+
+  /**
+   * Sends a command whose failure is for the person to read; answers null then. What the person cancelled is no failure.
+   * Once the same kind of command succeeds, what was said of an earlier failure is no longer true and goes.
+   */
+  async ask<C extends Command>(command: C, onId?: (id: number) => void): Promise<Answer<C> | null> {
     try {
-      return await this.request(command);
+      const answer = await this.request(command, onId);
+      const told = this.#failures.get(command.type);
+      if (told !== undefined) this.toasts.close(told);
+      this.#failures.delete(command.type);
+      return answer;
     } catch (error) {
-      this.fail(error);
+      const told = !(error instanceof OwnerError && error.code === "cancelled");
+      if (told) this.#failures.set(command.type, this.fail(error));
       return null;
     }
   }
 
-  fail(error: unknown): void {
+  /** Tells the person, and answers the message's number. */
+  fail(error: unknown): number {
     const known = error instanceof OwnerError;
     const text = error instanceof Error ? error.message : String(error);
-    this.toasts.show(text, { level: "error", hint: known ? error.hint : "" });
+    const shown = this.toasts.show(text, { level: "error", hint: known ? error.hint : "" });
     this.announcer.say(text);
+    return shown;
   }
 
   bytes(resource: string): Promise<ArrayBuffer> {
@@ -135,24 +163,39 @@ export class Workbench {
     void this.#greet();
   }
 
+  /** Everything that is asked first is asked at once: each answer takes its time on the way. */
   async #greet(): Promise<void> {
-    const workspace = await this.ask({ type: "watch_workspace" });
-    if (workspace) this.workspace = workspace.workspace;
+    const opening = this.#openAsked();
+    const watching = this.#watchWorkspace();
     if (this.#wantsLogs) void this.watchLogs();
     // A notebook that is opened meanwhile may not be in the list, and is not gone because of that.
     const before = this.notebooks;
     const open = await this.ask({ type: "list_documents" });
+    await watching;
+    const opened = await opening;
     if (!open) return;
     await this.#findAgain(before, open.documents);
     for (const [id, status] of open.documents) this.#adopt(id, status);
-    for (const notebook of this.notebooks) void this.subscribe(notebook);
-    if (!this.#opened) {
-      this.#opened = true;
-      const asked = new URLSearchParams(location.search).get("open");
-      const first = this.notebooks.at(-1);
-      if (asked) void this.open(asked);
-      else if (first && this.tab === "start") this.tab = first.id;
-    }
+    for (const notebook of this.notebooks) if (notebook !== opened) void this.subscribe(notebook);
+    const last = this.notebooks.at(-1);
+    if (!this.#opened && last && this.tab === "start") this.tab = last.id;
+    this.#opened = true;
+  }
+
+  async #watchWorkspace(): Promise<void> {
+    const answer = await this.ask({ type: "watch_workspace" });
+    if (answer) this.workspace = answer.workspace;
+  }
+
+  /** Opens the notebook that this page was opened for. Only once: a page that is drawn anew shows what is open by then. */
+  async #openAsked(): Promise<Notebook | null> {
+    const path = this.#asked;
+    if (path === null) return null;
+    this.#asked = null;
+    history.replaceState(null, "", location.pathname);
+    const notebook = await this.open(path);
+    this.opening = false;
+    return notebook;
   }
 
   /** An owner that started again gives documents other ids: what this page shows is the same file. */
@@ -174,14 +217,30 @@ export class Workbench {
   }
 
   #load(snapshot: DocumentSnapshot): void {
-    const left = this.#byId(snapshot.document)?.load(snapshot) ?? [];
+    const notebook = this.#byId(snapshot.document);
+    if (!notebook) return;
+    const { active, halted } = notebook;
+    const left = notebook.load(snapshot);
+    if (active && notebook.halted && !halted) this.#sayTakenAway(active);
     for (const cell of left) {
+      if (cell === active && notebook.halted) continue;
       this.toasts.show("What was typed last in a cell did not arrive, and the cell is another one now.", {
         level: "error",
         hint: "Copy the text to put it where it belongs.",
-        actions: [{ label: "Copy the text", run: () => void navigator.clipboard?.writeText(cell.text) }],
+        actions: [this.#copying(cell)],
       });
     }
+  }
+
+  #sayTakenAway(cell: Cell): void {
+    const text = "The cell you were typing in is gone: somebody else removed it, or its file was read again.";
+    const hint = "Keys start nothing until you press Escape or click.";
+    this.toasts.show(text, { level: "error", hint, actions: [this.#copying(cell)] });
+    this.announcer.say(`${text} ${hint}`);
+  }
+
+  #copying(cell: Cell): ToastAction {
+    return { label: "Copy the text", run: () => void navigator.clipboard?.writeText(cell.text) };
   }
 
   #pushed(push: Push): void {
@@ -210,6 +269,7 @@ export class Workbench {
         break;
       case "progress":
         this.progress = push.progress;
+        this.#followers.get(push.progress.request)?.(push.progress);
         break;
       case "open_requested":
         void this.open(push.path);
@@ -244,6 +304,9 @@ export class Workbench {
         break;
       case "toast":
         this.showToast(effect.toast);
+        break;
+      case "taken_away":
+        this.#sayTakenAway(effect.cell);
         break;
       case "ended":
         this.announcer.say(`${spokenCell(effect.cell, notebook.indexOf(effect.cell) + 1)}.`);

@@ -52,6 +52,24 @@ const SCREENS = {
       await page.waitForTimeout(400);
     },
   },
+  "find-sidebar": {
+    scene: "outputs",
+    width: 1100,
+    act: async (page) => {
+      await press("Control+Shift+f")(page);
+      await page.keyboard.type("clean");
+      await page.waitForTimeout(400);
+    },
+  },
+  "find-800": {
+    scene: "outputs",
+    width: 800,
+    act: async (page) => {
+      await press("Control+Shift+f")(page);
+      await page.keyboard.type("clean");
+      await page.waitForTimeout(400);
+    },
+  },
   settings: { scene: "workbench", act: press("Control+,") },
   connect: { scene: "start", act: async (page) => page.getByLabel("Add a server").click() },
   runtime: { scene: "workbench", act: async (page) => page.locator(".pill").click() },

@@ -3,6 +3,8 @@ import type { CellKey } from "./CellKey";
 import type { CellKind } from "./CellKind";
 import type { CellSelection } from "./CellSelection";
 import type { ConnectionId } from "./ConnectionId";
+import type { CredentialId } from "./CredentialId";
+import type { CredentialKind } from "./CredentialKind";
 import type { DeathOfKernel } from "./DeathOfKernel";
 import type { DocumentId } from "./DocumentId";
 import type { NewSource } from "./NewSource";
@@ -10,6 +12,7 @@ import type { OutputId } from "./OutputId";
 import type { OutputSearch } from "./OutputSearch";
 import type { PastedId } from "./PastedId";
 import type { ResourceId } from "./ResourceId";
+import type { RuntimeKind } from "./RuntimeKind";
 import type { SandboxChoice } from "./SandboxChoice";
 import type { SandboxId } from "./SandboxId";
 import type { SaveChoice } from "./SaveChoice";
@@ -212,7 +215,23 @@ document: DocumentId, } | { "type": "redo",
 /**
  * Which document.
  */
-document: DocumentId, } | { "type": "choose_sandbox", 
+document: DocumentId, } | { "type": "survey_runtime", 
+/**
+ * Which runtime.
+ */
+runtime: RuntimeKind, 
+/**
+ * The document that would run there, and whose folder it would see.
+ */
+document: DocumentId | null, 
+/**
+ * What only that runtime knows, in its own words; null for what it does by itself.
+ */
+settings: unknown, 
+/**
+ * The connection to the account with which it would be made, where it needs one.
+ */
+connection?: ConnectionId, } | { "type": "choose_sandbox", 
 /**
  * Which document.
  */
@@ -272,7 +291,23 @@ sandbox: SandboxId,
 /**
  * `true`: now; `false`: give up.
  */
-now: boolean, } | { "type": "stop_sandbox", 
+now: boolean, } | { "type": "prolong_sandbox", 
+/**
+ * Which.
+ */
+sandbox: SandboxId, 
+/**
+ * How many seconds from now.
+ */
+seconds: number, } | { "type": "pause_sandbox", 
+/**
+ * Which.
+ */
+sandbox: SandboxId, 
+/**
+ * `true`: stand still; `false`: go on.
+ */
+pause: boolean, } | { "type": "stop_sandbox", 
 /**
  * Which.
  */
@@ -390,17 +425,61 @@ pasted: PastedId | null,
  */
 address: string | null, 
 /**
- * The token, where nothing was pasted. It goes to the keyring.
+ * The token, in place of the one that was pasted. It goes to the keyring.
  */
 token: Secret | null, 
+/**
+ * The cloud whose page it is, where the person said so; else what the address looks like.
+ */
+runtime: RuntimeKind | null, 
+/**
+ * The id of a cloud's kernel, in place of the one that was pasted.
+ */
+kernel: string | null, 
 /**
  * What the person calls it; the host if absent.
  */
 name: string | null, 
 /**
- * The fingerprint of a self-signed certificate that the person agreed to trust.
+ * The fingerprint of a self-signed certificate that the person agreed to trust; the one that is trusted for
+ * this address already, if absent.
  */
-trust_fingerprint: string | null, } | { "type": "remove_connection", 
+trust_fingerprint: string | null, 
+/**
+ * Whether the person agreed that token and code go to this address over plain http. Without it the answer may be
+ * the error `not_encrypted`.
+ */
+plain_http: boolean, } | { "type": "connect_account", 
+/**
+ * Which cloud.
+ */
+runtime: RuntimeKind, 
+/**
+ * The address of an installation of it, in place of the cloud's own.
+ */
+address: string | null, 
+/**
+ * The key. Without one, that of the variable which the account's view names is taken over; a server of a person's own
+ * may need none. It goes to the keyring.
+ */
+key: Secret | null, 
+/**
+ * What the person calls it; the cloud's name if absent.
+ */
+name: string | null, 
+/**
+ * Whether the person agreed that key and code go to this address over plain http. Without it the answer may be the
+ * error `not_encrypted`.
+ */
+plain_http: boolean, } | { "type": "trust_certificate", 
+/**
+ * Which connection.
+ */
+connection: ConnectionId, 
+/**
+ * The fingerprint that the person compared.
+ */
+fingerprint: string, } | { "type": "remove_connection", 
 /**
  * Which.
  */
@@ -412,7 +491,76 @@ connection: ConnectionId,
 /**
  * The credential.
  */
-secret: Secret, } | { "type": "list_server_kernels", 
+secret: Secret, } | { "type": "add_credential", 
+/**
+ * What it is. The secret of a link is added by connecting to its page.
+ */
+kind: CredentialKind, 
+/**
+ * What the person calls it; what it is for if absent.
+ */
+name: string | null, 
+/**
+ * The secret, in any form in which its makers give it.
+ */
+secret: Secret | null, 
+/**
+ * A variable in the owner's environment that holds it, in place of the secret. Its name begins with
+ * `SANDBOOK_CREDENTIAL_`: no child of Sandbook inherits such a one.
+ */
+variable: string | null, 
+/**
+ * The connections that shall use it.
+ */
+connections: Array<ConnectionId>, 
+/**
+ * Whether it is kept in memory until Sandbook ends, and not in the keyring.
+ */
+in_memory: boolean, } | { "type": "replace_credential", 
+/**
+ * Which.
+ */
+credential: CredentialId, 
+/**
+ * The new secret.
+ */
+secret: Secret | null, 
+/**
+ * A variable that holds it, as for `AddCredential`.
+ */
+variable: string | null, 
+/**
+ * Whether it is kept in memory until Sandbook ends.
+ */
+in_memory: boolean, } | { "type": "keep_credential", 
+/**
+ * Which.
+ */
+credential: CredentialId, } | { "type": "test_credential", 
+/**
+ * Which.
+ */
+credential: CredentialId, } | { "type": "delete_credential", 
+/**
+ * Which.
+ */
+credential: CredentialId, } | { "type": "look_at_keyring" } | { "type": "unlock_keyring" } | { "type": "list_credential_imports" } | { "type": "import_credential", 
+/**
+ * Its id.
+ */
+import: string, 
+/**
+ * Whether it is kept in memory until Sandbook ends.
+ */
+in_memory: boolean, } | { "type": "renew_link", 
+/**
+ * Which connection.
+ */
+connection: ConnectionId, 
+/**
+ * The pasted link.
+ */
+pasted: PastedId, } | { "type": "list_server_kernels", 
 /**
  * Which.
  */

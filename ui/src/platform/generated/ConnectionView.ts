@@ -24,6 +24,10 @@ name: string,
  */
 display_url: string, 
 /**
+ * The kernel, where the connection is to one.
+ */
+kernel_id: string | null, 
+/**
  * Whether it can be used.
  */
 readiness: Readiness, 

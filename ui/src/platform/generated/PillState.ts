@@ -3,4 +3,4 @@
 /**
  * What the runtime pill shows.
  */
-export type PillState = "starting" | "idle" | "busy" | "input" | "reconnecting" | "stopped" | "died";
+export type PillState = "starting" | "idle" | "busy" | "input" | "reconnecting" | "expired" | "paused" | "stopped" | "died";

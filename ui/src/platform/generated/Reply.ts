@@ -2,6 +2,9 @@
 import type { CellKey } from "./CellKey";
 import type { Completion } from "./Completion";
 import type { ConnectionView } from "./ConnectionView";
+import type { CredentialCheck } from "./CredentialCheck";
+import type { CredentialImport } from "./CredentialImport";
+import type { CredentialView } from "./CredentialView";
 import type { DocumentId } from "./DocumentId";
 import type { DocumentStatus } from "./DocumentStatus";
 import type { FolderListing } from "./FolderListing";
@@ -15,6 +18,7 @@ import type { ResourceId } from "./ResourceId";
 import type { SandboxView } from "./SandboxView";
 import type { Secret } from "./Secret";
 import type { ServerKernel } from "./ServerKernel";
+import type { SurveyView } from "./SurveyView";
 import type { WorkspaceView } from "./WorkspaceView";
 
 /**
@@ -72,7 +76,11 @@ cells: Array<CellKey>, } | { "type": "text",
 /**
  * It.
  */
-text: string, } | { "type": "sandbox", 
+text: string, } | { "type": "survey", 
+/**
+ * It.
+ */
+survey: SurveyView, } | { "type": "sandbox", 
 /**
  * It.
  */
@@ -112,7 +120,23 @@ recognised: Recognised, } | { "type": "connection",
 /**
  * It.
  */
-connection: ConnectionView, } | { "type": "server_kernels", 
+connection: ConnectionView, } | { "type": "credential", 
+/**
+ * It, without its secret.
+ */
+credential: CredentialView, } | { "type": "credential_checked", 
+/**
+ * An answer of each that could be asked; none where nobody can be without cost.
+ */
+checks: Array<CredentialCheck>, } | { "type": "credential_deleted", 
+/**
+ * The names of the connections that lost it.
+ */
+lost: Array<string>, } | { "type": "credential_imports", 
+/**
+ * Them, without their secrets.
+ */
+imports: Array<CredentialImport>, } | { "type": "server_kernels", 
 /**
  * Those that run.
  */

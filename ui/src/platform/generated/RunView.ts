@@ -32,4 +32,8 @@ exit_code: number | null,
 /**
  * Who ran it, if not this person.
  */
-author: string | null, };
+author: string | null, 
+/**
+ * Why it was not run, where it waited for a kernel that did not start.
+ */
+not_run: string | null, };

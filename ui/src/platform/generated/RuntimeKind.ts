@@ -3,4 +3,4 @@
 /**
  * A kind of place where code runs.
  */
-export type RuntimeKind = "jupyter";
+export type RuntimeKind = "jupyter" | "eval" | "docker" | "monty" | "colab" | "kaggle" | "datalayer" | "opensandbox" | "modal";

@@ -3,6 +3,8 @@ import type { Capability } from "./Capability";
 import type { ConnectionId } from "./ConnectionId";
 import type { DocumentId } from "./DocumentId";
 import type { KernelState } from "./KernelState";
+import type { LeaseView } from "./LeaseView";
+import type { LinkView } from "./LinkView";
 import type { RuntimeKind } from "./RuntimeKind";
 import type { SandboxId } from "./SandboxId";
 
@@ -61,4 +63,12 @@ kept: boolean,
 /**
  * Working directory of the code.
  */
-working_directory: string | null, };
+working_directory: string | null, 
+/**
+ * The link that leads to it, where it is reached by one.
+ */
+link: LinkView | null, 
+/**
+ * Until when it lives and what that costs, where it ends by itself or costs something.
+ */
+lease: LeaseView | null, };

@@ -3,4 +3,4 @@
 /**
  * Which stream a text came from.
  */
-export type StreamName = "stdout" | "stderr" | "stdin";
+export type StreamName = "stdout" | "stderr" | "stdin" | "owner";

@@ -5,7 +5,7 @@
  */
 export type TextLine = { 
 /**
- * The text, at most about 4,096 characters.
+ * The text, at most about 2,048 characters.
  */
 text: string, 
 /**

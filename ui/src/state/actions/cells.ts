@@ -5,7 +5,10 @@ import { plural } from "../../text/units";
 import type { Cell } from "../cell.svelte";
 import type { Notebook } from "../notebook.svelte";
 import type { Workbench } from "../workbench.svelte";
-import { flush, keysOf, targets, whenPresent } from "./targets";
+import { flush, keysOf, targets, whenGone, whenPresent } from "./targets";
+
+/** The cell that was selected when a cell was inserted: undo goes back to it. */
+const insertedFrom = new WeakMap<Cell, Cell>();
 
 export async function insertAt(
   desk: Workbench,
@@ -14,8 +17,10 @@ export async function insertAt(
   kind: CellKind,
   mode: "command" | "edit" = "command",
 ): Promise<Cell | null> {
+  const before = notebook.active;
   const answer = await desk.ask({ type: "insert_cell", document: notebook.id, index, kind, source: "" });
   const cell = await whenPresent(notebook, answer?.cells[0]);
+  if (cell && before) insertedFrom.set(cell, before);
   if (cell) notebook.select(cell, mode);
   return cell;
 }
@@ -33,11 +38,32 @@ export function insert(
 }
 
 export async function undo(desk: Workbench, notebook: Notebook): Promise<void> {
+  notebook.setMode("command");
+  await takeBack(desk, notebook);
+}
+
+async function takeBack(desk: Workbench, notebook: Notebook): Promise<void> {
+  const { active } = notebook;
+  const before = active ? insertedFrom.get(active) : undefined;
   const answer = await desk.ask({ type: "undo", document: notebook.id });
-  await selectFirst(notebook, answer?.cells ?? []);
+  const mayBeGone = answer?.cells.length === 0 || answer?.cells.includes(active?.key ?? "");
+  if (active && before && mayBeGone && (await whenGone(notebook, active))) {
+    if (notebook.indexOf(before) >= 0) notebook.select(before);
+  } else {
+    await selectFirst(notebook, answer?.cells ?? []);
+  }
+}
+
+/** Undo in an editor takes back what was typed there. Where a replacement came after it, it takes back the replacement. */
+export function undoReplacement(desk: Workbench, notebook: Notebook, cell: Cell): boolean {
+  if (!cell.synced || notebook.replaced.get(cell) !== cell.source.revision) return false;
+  notebook.replaced = new Map();
+  void takeBack(desk, notebook);
+  return true;
 }
 
 export async function redo(desk: Workbench, notebook: Notebook): Promise<void> {
+  notebook.setMode("command");
   const answer = await desk.ask({ type: "redo", document: notebook.id });
   await selectFirst(notebook, answer?.cells ?? []);
 }
@@ -50,6 +76,7 @@ async function selectFirst(notebook: Notebook, keys: readonly string[]): Promise
 export async function remove(desk: Workbench, notebook: Notebook, word = "deleted"): Promise<void> {
   const cells = targets(notebook);
   if (cells.length === 0) return;
+  notebook.setMode("command");
   const done = await desk.ask({ type: "delete_cells", document: notebook.id, cells: keysOf(cells) });
   if (!done) return;
   const text = `${plural(cells.length, "cell")} ${word}.`;
@@ -66,13 +93,13 @@ export function move(desk: Workbench, notebook: Notebook, by: -1 | 1): void {
   void desk.ask({ type: "move_cells", document: notebook.id, cells: keysOf(cells), index });
 }
 
+/** Splits the active cell at the caret. What stood before it becomes a new cell above; the person goes on writing below. */
 export async function split(desk: Workbench, notebook: Notebook, position: number): Promise<void> {
   const cell = notebook.active;
   if (!cell) return;
   await cell.settled();
   const answer = await desk.ask({ type: "split_cell", document: notebook.id, cell: cell.key, position });
-  const next = await whenPresent(notebook, answer?.cells[0]);
-  if (next) notebook.select(next, "edit");
+  if (await whenPresent(notebook, answer?.cells[0])) notebook.select(cell, "edit");
 }
 
 export async function merge(desk: Workbench, notebook: Notebook): Promise<void> {
@@ -81,6 +108,7 @@ export async function merge(desk: Workbench, notebook: Notebook): Promise<void> 
   if (cells.length === 1 && below) cells.push(below);
   if (cells.length < 2) return;
   await flush(notebook);
+  notebook.setMode("command");
   if (await desk.ask({ type: "merge_cells", document: notebook.id, cells: keysOf(cells) })) {
     const first = cells[0];
     if (first) notebook.select(first);
@@ -103,6 +131,7 @@ export async function makeHeading(desk: Workbench, notebook: Notebook, level: nu
 
 export function fold(desk: Workbench, notebook: Notebook, what: "source" | "outputs"): void {
   const cells = targets(notebook);
+  notebook.replaced = new Map();
   const hidden = what === "source" ? cells.some((c) => !c.sourceHidden) : cells.some((c) => !c.outputsHidden);
   void desk.ask({
     type: "fold",
@@ -115,6 +144,7 @@ export function fold(desk: Workbench, notebook: Notebook, what: "source" | "outp
 
 export function clearOutputs(desk: Workbench, notebook: Notebook, all: boolean): void {
   const cells = all ? null : keysOf(targets(notebook));
+  notebook.replaced = new Map();
   void desk.ask({ type: "clear_outputs", document: notebook.id, cells });
 }
 
@@ -138,6 +168,9 @@ export async function paste(desk: Workbench, notebook: Notebook, text = clipboar
   if (text === "") return;
   const last = targets(notebook).at(-1);
   const index = last ? notebook.indexOf(last) + 1 : notebook.cells.length;
+  const before = notebook.active;
   const answer = await desk.ask({ type: "paste_cells", document: notebook.id, index, text });
   await selectFirst(notebook, answer?.cells ?? []);
+  const pasted = notebook.cell(answer?.cells[0] ?? "");
+  if (pasted && before) insertedFrom.set(pasted, before);
 }

@@ -3,6 +3,7 @@
 import { OwnerError, type CellSelection, type SandboxChoice, type SandboxView } from "../../platform";
 import type { Notebook } from "../notebook.svelte";
 import type { Workbench } from "../workbench.svelte";
+import { can, sandboxOf, whyNot } from "../capability";
 import { insertAt } from "./cells";
 import { flush, keysOf, targets } from "./targets";
 
@@ -73,9 +74,10 @@ const STUBBORN_MS = 5000;
 
 export async function interrupt(desk: Workbench, notebook: Notebook): Promise<void> {
   const running = notebook.queue.running;
+  if (running !== null && !can(desk, notebook, "interrupt")) return;
   if (!(await desk.ask({ type: "interrupt", document: notebook.id })) || running === null) return;
   setTimeout(() => {
-    if (notebook.queue.running !== running) return;
+    if (notebook.queue.running !== running || whyNot(sandboxOf(desk, notebook), "restart")) return;
     desk.toasts.show("The cell has not stopped.", {
       level: "warn",
       hint: "Killing it restarts the kernel: all variables are lost, outputs and files stay.",
@@ -86,6 +88,7 @@ export async function interrupt(desk: Workbench, notebook: Notebook): Promise<vo
 
 /** Restarting throws variables away: the person is asked when there may be some. */
 export function restart(desk: Workbench, notebook: Notebook, all: boolean): void {
+  if (!can(desk, notebook, "restart")) return;
   const ran = notebook.cells.some((cell) => cell.run.ran_revision !== null && cell.look !== "lost");
   if (ran) desk.overlay = { kind: "restart", runAll: all };
   else void restartNow(desk, notebook, all);
@@ -100,21 +103,32 @@ export async function restartNow(desk: Workbench, notebook: Notebook, all: boole
 export function endsWhileRunning(desk: Workbench, notebook: Notebook): SandboxView | null {
   const { running, waiting } = notebook.queue;
   if (running === null && waiting.length === 0) return null;
-  const sandbox = desk.workspace?.sandboxes.find((candidate) => candidate.id === notebook.status.sandbox);
+  const sandbox = sandboxOf(desk, notebook);
   if (!sandbox?.owned || sandbox.kept || sandbox.documents.some((id) => id !== notebook.id)) return null;
   return sandbox;
 }
 
-/** Answers whether the notebook runs there now. Where cells would be stopped by it, the person is asked first. */
-export async function chooseSandbox(desk: Workbench, notebook: Notebook, choice: SandboxChoice): Promise<boolean> {
+/** Answers whether the notebook runs there now. Where cells would be stopped by it, the person is asked first. `onId` hears the
+ * number by which the start can be cancelled. */
+export async function chooseSandbox(
+  desk: Workbench,
+  notebook: Notebook,
+  choice: SandboxChoice,
+  onId?: (id: number) => void,
+): Promise<boolean> {
   if (endsWhileRunning(desk, notebook)) {
     desk.overlay = { kind: "leave", notebook: notebook.id, next: choice };
     return false;
   }
-  return moveTo(desk, notebook, choice);
+  return moveTo(desk, notebook, choice, onId);
 }
 
-export async function moveTo(desk: Workbench, notebook: Notebook, choice: SandboxChoice): Promise<boolean> {
-  const answer = await desk.ask({ type: "choose_sandbox", document: notebook.id, choice });
+export async function moveTo(
+  desk: Workbench,
+  notebook: Notebook,
+  choice: SandboxChoice,
+  onId?: (id: number) => void,
+): Promise<boolean> {
+  const answer = await desk.ask({ type: "choose_sandbox", document: notebook.id, choice }, onId);
   return answer !== null;
 }

@@ -29,6 +29,13 @@ export async function whenPresent(notebook: Notebook, key: string | undefined): 
   return notebook.cell(key) ?? null;
 }
 
+/** Whether a cell is gone, once its patch had time to come. */
+export async function whenGone(notebook: Notebook, cell: Cell): Promise<boolean> {
+  const isGone = (): boolean => notebook.indexOf(cell) < 0;
+  await until(isGone);
+  return isGone();
+}
+
 /** Waits until the patches that change these cells' sources are here. */
 export const whenRevised = (revisions: ReadonlyMap<Cell, number>): Promise<void> =>
   until(() => [...revisions].every(([cell, before]) => cell.source.revision > before));
