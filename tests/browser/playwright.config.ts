@@ -6,7 +6,8 @@ export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
   forbidOnly: true,
-  retries: 0,
+  // The gate tries once more what failed, and says so; by hand and in long runs a failure is one at once.
+  retries: Number(process.env["SANDBOOK_TEST_RETRIES"] ?? 0),
   // Each test starts an owner and a kernel of its own; two cores carry no more.
   workers: 2,
   timeout: 120_000,

@@ -4,15 +4,19 @@
     raw.py zeromq CONNECTION_FILE -n N           1+1 through ZeroMQ
     raw.py kernels -n N                          start and stop kernels
     raw.py run -n N < CODE                       the code on a new kernel, N times
+    raw.py code_sandboxes -n N                   1+1 through code-sandboxes and the server that it starts (a peer, no floor)
 
 Each prints one JSON object; times are in seconds.
 """
 
 import argparse
+import contextlib
 import json
+import os
 import socket
 import struct
 import sys
+import tempfile
 import time
 import uuid
 
@@ -157,7 +161,38 @@ def over_websocket(arguments):
     return {"run": [raw.run("1+1") for _ in range(arguments.n)]}
 
 
-MEASURES = {"websocket": over_websocket, "zeromq": over_zeromq, "kernels": kernels, "run": run}
+def through_code_sandboxes(arguments):
+    from code_sandboxes import Sandbox
+
+    # It does not pass --allow-root on, so where root measures, a settings file has to.
+    with tempfile.TemporaryDirectory() as settings:
+        with open(f"{settings}/jupyter_server_config.json", "w") as file:
+            file.write('{"ServerApp": {"allow_root": true}}')
+        os.environ["JUPYTER_CONFIG_DIR"] = settings
+        # What it prints about itself would come before the numbers.
+        with contextlib.redirect_stdout(sys.stderr):
+            sandbox = Sandbox.create(variant="jupyter-server", timeout=60)
+            if not getattr(sandbox, "_started", True):
+                sandbox.start()
+            try:
+                sandbox.run_code("1")
+                times = []
+                for _ in range(arguments.n):
+                    start = now()
+                    sandbox.run_code("1+1")
+                    times.append(now() - start)
+            finally:
+                sandbox.stop()
+    return {"run": times}
+
+
+MEASURES = {
+    "websocket": over_websocket,
+    "zeromq": over_zeromq,
+    "kernels": kernels,
+    "run": run,
+    "code_sandboxes": through_code_sandboxes,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -13,6 +13,7 @@ const number = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toF
 const shown = (value, unit) => `${number(value)} ${unit}`.trim();
 
 function verdict(value, { atMost, atLeast }) {
+  if (atMost === undefined && atLeast === undefined) return "";
   if (atLeast !== undefined) return value >= atLeast ? "met" : "missed";
   if (value <= atMost) return "met";
   return value <= atMost * LENIENCE ? "missed by at most 25 %" : "missed";
@@ -21,17 +22,18 @@ function verdict(value, { atMost, atLeast }) {
 function row(record, { work, ours, peer, atMost, atLeast }) {
   const own = record.value(ours.measure, ours.who, ours.metric, ours.statistic);
   const other = peer && record.value(peer.measure, peer.who, peer.metric, peer.statistic);
+  const isWanted = atMost !== undefined || atLeast !== undefined;
   const wanted = peer ? `≤ ${atMost} ×` : atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost}`;
   const lacking = !own ? ours : peer && !other ? peer : null;
   if (lacking) {
     const why = record.reason(lacking.measure, lacking.who);
-    return { work, wanted, own: "", other: "", ratio: "", load: "", verdict: `not measured: ${why}` };
+    return { work, wanted: isWanted ? wanted : "", own: "", other: "", ratio: "", load: "", verdict: `not measured: ${why}` };
   }
   const ratio = other ? own.value / other.value : null;
   const loads = [...own.load, ...(other?.load ?? [])];
   return {
     work,
-    wanted: peer ? wanted : `${wanted} ${own.unit}`,
+    wanted: !isWanted ? "" : peer ? wanted : `${wanted} ${own.unit}`,
     own: shown(own.value, own.unit),
     other: other ? shown(other.value, other.unit) : "",
     ratio: ratio === null ? "" : number(ratio),

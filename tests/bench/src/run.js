@@ -13,11 +13,13 @@ import { loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
+import { command } from "./measures/command.js";
+import { container } from "./measures/container.js";
 import { frames, images, lines, longLine, redraws } from "./measures/flood.js";
 import { middle, open1000, open100MB, open5000, scroll } from "./measures/large.js";
 import { runCell } from "./measures/run_cell.js";
 import { start } from "./measures/start.js";
-import { kernel, websocket, zeromq } from "./measures/wire.js";
+import { bridge, kernel, monty, paste, websocket, zeromq } from "./measures/wire.js";
 import { Record } from "./record.js";
 import { conditions, print, rows, writePage } from "./report.js";
 
@@ -25,7 +27,12 @@ import { conditions, print, rows, writePage } from "./report.js";
 const MEASURES = {
   websocket: [websocket, "websocket"],
   zeromq: [zeromq, "zeromq"],
+  bridge: [bridge, "bridge"],
   kernel: [kernel, "kernel"],
+  monty: [monty, "monty"],
+  paste: [paste, "paste"],
+  container: [container, "container"],
+  command: [command, "command"],
   run_cell: [runCell, "run_cell"],
   lines: [lines, "lines"],
   long_line: [longLine, "long_line"],

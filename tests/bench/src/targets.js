@@ -5,6 +5,8 @@ const of = (measure, who, metric, statistic = "p50") => ({ measure, who, metric,
 /** `atMost` is a ratio where there is a peer, else a value in the series' unit. */
 const ratio = (work, ours, peer, atMost) => ({ work, ours, peer, atMost });
 const bound = (work, ours, limit) => ({ work, ours, ...limit });
+/** A value that is shown, with a peer's beside it where there is one, and of which nothing is wanted. */
+const told = (work, ours, peer) => ({ work, ours, peer });
 
 /** The same row twice: the value in the page and the painted one. */
 const both = (work, measure, metrics, peer, atMost, statistic) =>
@@ -34,12 +36,36 @@ const OPENED = [
 
 export const TARGETS = [
   ratio("`1+1` over WebSocket", of("websocket", "sandbook", "1+1"), of("websocket", "raw", "1+1"), 1.15),
+  told(
+    "`1+1` over WebSocket, against code-sandboxes",
+    of("websocket", "sandbook", "1+1"),
+    of("websocket", "code-sandboxes", "1+1"),
+  ),
   ratio("`1+1` over ZeroMQ", of("zeromq", "sandbook", "1+1"), of("zeromq", "raw", "1+1"), 1.1),
+  ratio("`1+1` over the bridge, against ZeroMQ", of("bridge", "sandbook", "1+1"), of("bridge", "zeromq", "1+1"), 2),
   // What is in the page is compared with JupyterLab; what is painted, with what the browser itself takes for two frames.
   ...both("Shift+Enter", "run_cell", ["result in the page"], "jupyterlab", 0.25, "p50"),
   ...both("Shift+Enter", "run_cell", ["result painted"], "bare", 1.2, "p50"),
   ratio("start a kernel here", of("kernel", "sandbook", "start"), of("kernel", "raw", "start"), 1.1),
+  bound("Monty: from nothing to the first result", of("monty", "sandbook", "first result"), { atMost: 30 }),
+  bound("Monty: the next result", of("monty", "sandbook", "next result"), { atMost: 1 }),
+  bound("what 100 pasted links are", of("paste", "sandbook", "100 links"), { atMost: 1 }),
+  ratio("a container, ready", of("container", "sandbook", "ready"), of("container", "raw", "ready"), 1.3),
   ratio("stop a kernel here", of("kernel", "sandbook", "stop"), of("kernel", "raw", "stop"), 1.2),
+
+  told(
+    "`sandbook exec 'print(1)'`, start to end",
+    of("command", "sandbook", "print(1)"),
+    of("command", "raw", "print(1)"),
+  ),
+  told(
+    "1,000,000 lines through `sandbook exec`, start to end",
+    of("command", "sandbook", "1,000,000 lines"),
+    of("command", "raw", "1,000,000 lines"),
+  ),
+  bound("1,000,000 lines through `sandbook exec`: kept", of("command", "sandbook", "1,000,000 lines: kept", "least"), {
+    atLeast: 100,
+  }),
 
   ratio("1,000,000 printed lines: done", of("lines", "sandbook", "done"), of("lines", "raw", "done"), 1.2),
   bound("1,000,000 printed lines: kept", of("lines", "sandbook", "kept", "least"), { atLeast: 100 }),
@@ -125,5 +151,11 @@ export const TARGETS = [
     of("memory", "sandbook", "growth"),
     of("memory", "jupyterlab", "growth"),
     0.5,
+  ),
+  told("memory in total, window and program", of("memory", "window", "window and program in total")),
+  told(
+    "memory in total, browser and program in web mode",
+    of("memory", "sandbook", "in total"),
+    of("memory", "jupyterlab", "in total"),
   ),
 ];

@@ -1,11 +1,12 @@
 // Each screen as a person sees it, light and dark, made from the running app.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { chown, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
 
+import { ColabTab, tokenUntil } from "../src/cloud.ts";
 import type { Home } from "../src/sandbook.ts";
 import { expect, test } from "../src/test.ts";
 
@@ -150,6 +151,30 @@ for (const scheme of ["light", "dark"] as const) {
     }
   });
 
+  test(`a container, ${scheme}`, async ({ open, page, home }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    home.variables["DOCKER_HOST"] = process.env["SANDBOOK_TEST_DOCKER"] ?? "";
+    await chown(home.notebooks, 1234, 1234);
+    await open(["1 + 1"]);
+    await page.locator(".cell__gutter").first().click();
+    await palette(page, "choose a sandbox");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: /Docker container/ }).click();
+    const dialog = page.getByRole("dialog", { name: "Start a container" });
+    await dialog.getByRole("textbox", { name: "Cores" }).fill("1.5");
+    await dialog.getByRole("textbox", { name: "Memory" }).fill("4");
+    await dialog.getByRole("radio", { name: "Listed hosts" }).click();
+    for (const host of ["pypi.org", "files.pythonhosted.org", "api.open-meteo.com"]) {
+      await dialog.getByRole("textbox", { name: "Allowed host" }).fill(host);
+      await page.keyboard.press("Enter");
+    }
+    await dialog.getByRole("button", { name: "Share another folder" }).click();
+    await dialog.getByRole("textbox", { name: "Folder of this computer" }).fill("~/.ssh");
+    await dialog.getByRole("textbox", { name: "Where it is in the container" }).fill("/keys");
+    await expect(dialog.getByText(/needs? a fix/)).toBeVisible();
+    await picture(page, "container", scheme);
+  });
+
   test(`the start screen, ${scheme}`, async ({ open, page, context }) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.emulateMedia({ colorScheme: scheme });
@@ -163,5 +188,46 @@ for (const scheme of ["light", "dark"] as const) {
     await page.keyboard.press("Control+v");
     await expect(page.getByText("Jupyter server").first()).toBeVisible();
     await picture(page, "start-pasted", scheme);
+  });
+
+  test(`the kernel of a Colab tab, ${scheme}`, async ({ open, page, context, home }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.emulateMedia({ colorScheme: scheme });
+    const token = tokenUntil(Date.now() + 4.9 * 60_000);
+    const tab = await ColabTab.open(home, token);
+    const paste = async (text: string): Promise<void> => {
+      await page.evaluate((words) => navigator.clipboard.writeText(words), text);
+      await page.keyboard.press("Control+v");
+    };
+    try {
+      await open(["import platform\nplatform.python_version()"]);
+      await page.locator(".cell__gutter").first().click();
+      await palette(page, "choose a sandbox");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Google Colab" }).click();
+      const link = page.getByRole("textbox", { name: "Channels link" });
+      await link.click();
+      await paste(tab.link("another-token"));
+      await page.getByRole("button", { name: "Connect" }).click();
+      await expect(page.locator(".field__error")).toBeVisible();
+      await picture(page, "colab-refused", scheme);
+      await page.getByRole("tab", { name: "Kaggle" }).click();
+      await picture(page, "kaggle", scheme);
+      await page.getByRole("tab", { name: "Google Colab" }).click();
+      await link.click();
+      await paste(tab.link(token));
+      await page.getByRole("button", { name: "Connect" }).click();
+      await expect(page.getByRole("dialog")).toHaveCount(0, { timeout: 30_000 });
+      await page.locator(".cell__gutter").first().click();
+      await page.keyboard.press("Control+Enter");
+      await expect(page.locator(".banner")).toContainText("ends");
+      await picture(page, "link-ends", scheme);
+      await tab.changeToken("nobody-knows-it");
+      await expect(page.locator(".banner")).toContainText("not taken any more");
+      await page.getByRole("button", { name: "Paste a fresh link…" }).click();
+      await picture(page, "fresh-link", scheme);
+    } finally {
+      tab.close();
+    }
   });
 }

@@ -18,6 +18,9 @@ function given(name: string): string {
 
 /** A person's home that belongs to one test: settings, data and runtime folder, so the owner in it is its own. */
 export class Home {
+  /** What else its programs find in their environment. */
+  readonly variables: Record<string, string> = {};
+
   private constructor(private readonly folder: string) {}
 
   static async make(): Promise<Home> {
@@ -45,6 +48,7 @@ export class Home {
       XDG_CONFIG_HOME: place("config"),
       XDG_STATE_HOME: place("state"),
       XDG_CACHE_HOME: place("cache"),
+      ...this.variables,
     };
   }
 

@@ -1,6 +1,6 @@
 // What every test is given: a home, and a way to open a notebook in it.
 
-import { type Page, test as base } from "@playwright/test";
+import { type Page, expect, test as base } from "@playwright/test";
 
 import { writeNotebook } from "./notebook.ts";
 import { Home, WebMode } from "./sandbook.ts";
@@ -17,7 +17,7 @@ interface Opened {
 
 interface Fixtures {
   readonly home: Home;
-  /** Writes a notebook with these cells and opens web mode with it. */
+  /** Writes a notebook with these cells, opens web mode with it, and waits until the page shows it. */
   readonly open: (sources: readonly string[]) => Promise<Opened>;
 }
 
@@ -34,6 +34,8 @@ export const test = base.extend<Fixtures>({
       const web = await WebMode.start(home, path);
       started.push(web);
       await page.goto(web.url);
+      // A key that is pressed before goes to a page that does not listen yet, or is undone by the notebook's opening.
+      await expect(page.locator("article.cell").first()).toBeVisible();
       return { page, path, address: web.url };
     });
     for (const web of started) await web.stop();

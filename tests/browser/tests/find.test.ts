@@ -45,3 +45,56 @@ test("hits in folded lines, in a wide table that was not fetched yet and in fold
   await page.getByRole("textbox", { name: "Find", exact: true }).press("Enter");
   await expect.poll(() => marked(page)).toContain("needle at the end");
 });
+
+test("what was found follows a run, and one replacement comes back with one Ctrl+Z", async ({ open }) => {
+  const { page } = await open(["word = 'needle'", "print(word)"]);
+  await page.locator("article.cell .cell__gutter").first().click();
+  await page.keyboard.press("Control+Shift+f");
+  await page.keyboard.type("needle");
+  await expect(page.locator(".find__n")).toHaveText("1 of 1");
+  await page.locator("article.cell .cell__gutter").first().click();
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.press("Shift+Enter");
+  await expect(page.locator(".find__n")).toHaveText("1 of 2");
+
+  await page.getByRole("textbox", { name: "Replace with" }).fill("pin");
+  await page.getByRole("button", { name: "Replace", exact: true }).click();
+  const source = page.locator("article.cell .src").first();
+  await expect(source).toHaveText("word = 'pin'");
+  await expect(page.locator(".find__n")).toHaveText("1 of 1");
+  await page.keyboard.press("Control+z");
+  await expect(source).toHaveText("word = 'needle'");
+  await expect(page.locator(".find__n")).toHaveText(/of 2$/);
+});
+
+for (const [width, sidebar] of [
+  [800, false],
+  [1100, true],
+  [1440, true],
+] as const) {
+  test(`all of find can be seen and pressed in a window of ${width} px`, async ({ open }) => {
+    const { page } = await open(["x = 1"]);
+    await page.setViewportSize({ width, height: 700 });
+    const side = page.locator(".side");
+    // A page that was just made narrower, or is still being drawn, shows its sidebar or folds it a moment later.
+    await expect(async () => {
+      if ((await side.isVisible()) !== sidebar) await page.keyboard.press("Control+b");
+      await expect(side).toBeVisible({ visible: sidebar, timeout: 500 });
+    }).toPass();
+    await page.keyboard.press("Control+Shift+f");
+    await page.keyboard.type("x");
+    await expect(page.locator(".find__n")).toHaveText("1 of 1");
+    const strip = page.getByRole("search");
+    const controls = strip.locator("button, input[type=checkbox], input:not([type]), .find__n, .find__h");
+    await expect(controls).toHaveCount(16);
+    const cut = await strip.evaluate((node) => {
+      const box = node.getBoundingClientRect();
+      const parts = [...node.querySelectorAll("button, label, input:not([type]), .find__n, .find__h")];
+      return parts
+        .map((part) => ({ name: part.getAttribute("aria-label") ?? part.textContent, at: part.getBoundingClientRect() }))
+        .filter(({ at }) => at.width === 0 || at.left < box.left || at.right > box.right || at.bottom > box.bottom)
+        .map(({ name }) => name);
+    });
+    expect(cut).toEqual([]);
+  });
+}

@@ -1,6 +1,8 @@
 // A cell that leaves hundreds of outputs: all of them have a place at once, each is drawn where somebody looks, and what is
 // looked at stays where it is.
 
+import type { Locator, Page } from "@playwright/test";
+
 import { expect, test } from "../src/test.ts";
 
 const PICTURES =
@@ -12,17 +14,28 @@ const PICTURES =
   "chunk(b'IDAT', zlib.compress(raw)) + chunk(b'IEND', b'')\n" +
   "for i in range(400): display(Image(data=png(120, 40 + i % 7 * 30, i % 250), format='png'))";
 
-test("400 pictures all have their place, and the one that is scrolled to is drawn and does not move away", async ({
-  open,
-}) => {
-  const { page } = await open([PICTURES]);
+interface Ran {
+  readonly page: Page;
+  readonly cell: Locator;
+  readonly outputs: Locator;
+}
+
+/** Runs one cell that leaves so many outputs. */
+async function run(open: (sources: readonly string[]) => Promise<{ page: Page }>, source: string, count: number): Promise<Ran> {
+  const { page } = await open([source]);
   const cell = page.locator("article.cell").first();
   await cell.locator(".cell__gutter").click();
   await page.keyboard.press("Control+Enter");
   await expect(cell).toHaveClass(/is-done/);
-
   const outputs = cell.locator(".out");
-  await expect(outputs).toHaveCount(400);
+  await expect(outputs).toHaveCount(count);
+  return { page, cell, outputs };
+}
+
+test("400 pictures all have their place, and the one that is scrolled to is drawn and does not move away", async ({
+  open,
+}) => {
+  const { page, cell, outputs } = await run(open, PICTURES, 400);
   expect(await cell.locator("img").count(), "those far away are not drawn").toBeLessThan(200);
 
   for (const index of [201, 333, 399]) {
@@ -38,13 +51,7 @@ test("who jumps from frame to frame arrives at each, although those that are pas
   const frames =
     "from IPython.display import display, HTML\n" +
     "for i in range(150): display(HTML(f'<div style=\"height:{60 + i % 9 * 40}px\">frame {i}</div>'))";
-  const { page } = await open([frames]);
-  const cell = page.locator("article.cell").first();
-  await cell.locator(".cell__gutter").click();
-  await page.keyboard.press("Control+Enter");
-  await expect(cell).toHaveClass(/is-done/);
-  const outputs = cell.locator(".out");
-  await expect(outputs).toHaveCount(150);
+  const { outputs } = await run(open, frames, 150);
 
   for (let index = 0; index < 150; index += 7) {
     await outputs.nth(index).evaluate((node) => node.scrollIntoView({ block: "center" }));

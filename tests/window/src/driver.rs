@@ -36,9 +36,10 @@ impl Driver {
         command.env("TAURI_WEBVIEW_AUTOMATION", "true");
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn().context("cannot start WebKitWebDriver")?;
-        let client = tokio::time::timeout(START, connect(port, program, arguments))
-            .await
-            .context("the window did not open within a minute")??;
+        let client =
+            tokio::time::timeout(START, connect(port, program, arguments)).await.with_context(|| {
+                format!("the window did not open within a minute, beside {:?}", home.running())
+            })??;
         Ok(Self { client, process })
     }
 

@@ -88,9 +88,10 @@ export async function redraws({ record, quick }) {
 }
 
 /** Rich outputs: all kept in the file, all in the page, and those looked at by scrolling are drawn. */
+/** A run of half a second meets whatever else the machine does: its median needs some rounds. */
 function rich(name, drawn) {
   return async ({ record, quick }) => {
-    for (let round = 0; round < (quick ? 1 : 2); round++) {
+    for (let round = 0; round < (quick ? 1 : 5); round++) {
       await record.part(name, "raw", () => throwAway(record, name));
       await record.part(name, "sandbook", () =>
         shown(record, name, sandbook, {}, async ({ page, home, took }) => {

@@ -43,7 +43,7 @@ async function inBrowser(record, application) {
     record.add("memory", application.name, "growth", "MB", inPage + inProgram);
     record.add("memory", application.name, "of it the page", "MB", inPage);
     record.add("memory", application.name, "of it the program", "MB", inProgram);
-    record.add("memory", application.name, "browser in total", "MB", inPage + blank);
+    record.add("memory", application.name, "in total", "MB", blank + inPage + inProgram);
   } finally {
     await browser.close();
     await running?.stop();

@@ -21,7 +21,8 @@ export async function raw(home, words, input = "") {
   return JSON.parse((await running).stdout);
 }
 
-async function example(home, name, words) {
+/** Runs one of the measuring programs and answers what it printed. */
+export async function example(home, name, words) {
   const program = `${process.env.SANDBOOK_BENCH_EXAMPLES}/${name}`;
   const environment = { ...home.environment, JUPYTER_TOKEN: TOKEN };
   const { stdout } = await execute(program, words, { cwd: home.notebooks, env: environment });
@@ -69,6 +70,10 @@ export function websocket({ record, quick }) {
         record.add("websocket", "sandbook", "1+1", "ms", times);
       });
     }
+    await record.part("websocket", "code-sandboxes", async () => {
+      const { run } = await raw(home, ["code_sandboxes", "-n", quick ? "10" : "50"]);
+      record.add("websocket", "code-sandboxes", "1+1", "ms", milliseconds(run));
+    });
   });
 }
 
@@ -93,12 +98,59 @@ export function zeromq({ record, quick }) {
   });
 }
 
+/** `1+1` through the standard streams of a program, beside ZeroMQ to another kernel. */
+export function bridge({ record, quick }) {
+  return inHome(async (home) => {
+    const file = home.at("run/kernel.json");
+    const options = { cwd: home.notebooks, env: home.environment, stdio: "ignore" };
+    spawn(process.env.SANDBOOK_BENCH_PYTHON, ["-m", "ipykernel_launcher", "-f", file], options);
+    await until(() => isWritten(file), 60, "the kernel's connection file");
+    const count = ["-n", String(quick ? 50 : 200)];
+    const ways = [
+      ["zeromq", ["zmq", file, ...count]],
+      ["sandbook", ["bridge", process.env.SANDBOOK_BENCH_PYTHON, ...count]],
+    ];
+    for (let round = 0; round < (quick ? 2 : 5); round++) {
+      for (const [who, words] of ways) {
+        await record.part("bridge", who, async () => {
+          const { times_ms: times } = await example(home, "roundtrip", words);
+          record.add("bridge", who, "1+1", "ms", times);
+        });
+      }
+    }
+  });
+}
+
 function isWritten(file) {
   try {
     return JSON.parse(readFileSync(file, "utf8")).key !== undefined;
   } catch {
     return false;
   }
+}
+
+/** Monty from the wish for a sandbox to the end of its first run, and one run after the other. There is no peer. */
+export function monty({ record, quick }) {
+  return inHome(async (home) => {
+    for (let round = 0; round < (quick ? 1 : 4); round++) {
+      await record.part("monty", "sandbook", async () => {
+        const words = [process.env.SANDBOOK_BENCH_PROGRAM, quick ? "3" : "10"];
+        const { first, next } = await example(home, "first_result", words);
+        record.add("monty", "sandbook", "first result", "ms", first);
+        record.add("monty", "sandbook", "next result", "ms", next);
+      });
+    }
+  });
+}
+
+/** What 100 pasted links are: a bound, there is no peer. */
+export function paste({ record, quick }) {
+  return inHome(async (home) => {
+    await record.part("paste", "sandbook", async () => {
+      const { times_ms: times } = await example(home, "parse_links", [quick ? "20" : "500"]);
+      record.add("paste", "sandbook", "100 links", "ms", times);
+    });
+  });
 }
 
 /** A kernel from its start to its first reply, and from the wish to stop it until it is gone. */
