@@ -35,7 +35,16 @@ pub(crate) fn interpreter() -> Option<PathBuf> {
 /// The Python of the test environment, which is made first where it is missing.
 pub(crate) fn environment(repository: &Repository) -> Result<PathBuf> {
     with(repository, OF_THE_TESTS, |python| {
-        process::must_succeed(Command::new(python).args(["-m", "bash_kernel.install", "--sys-prefix"]))
+        process::must_succeed(Command::new(python).args(["-m", "bash_kernel.install", "--sys-prefix"]))?;
+        // Each of hundreds of servers would work for two seconds at its start on a grammar of addresses that nobody asks for.
+        process::must_succeed(Command::new(python).args([
+            "-m",
+            "pip",
+            "uninstall",
+            "--quiet",
+            "--yes",
+            "rfc3987-syntax",
+        ]))
     })
 }
 

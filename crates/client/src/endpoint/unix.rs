@@ -44,16 +44,18 @@ pub(super) struct Listener {
 }
 
 impl Listener {
+    /// The socket is made beside its place and moved there: whoever looks meanwhile sees the one that was left behind.
     pub(super) fn bind(place: &Place) -> io::Result<Self> {
-        let path = place.socket();
-        match std::fs::remove_file(&path) {
+        let fresh = place.folder().join("owner.new");
+        match std::fs::remove_file(&fresh) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let socket = UnixListener::bind(&path)?;
-        std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        let socket = UnixListener::bind(&fresh)?;
+        std::fs::set_permissions(&fresh, Permissions::from_mode(0o600))?;
         // The file was made by this process, so it tells who this process is.
-        let user = std::fs::metadata(&path)?.uid();
+        let user = std::fs::metadata(&fresh)?.uid();
+        std::fs::rename(&fresh, place.socket())?;
         Ok(Self { socket, user })
     }
 
@@ -81,6 +83,30 @@ mod tests {
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(place.folder()), 0o700);
         assert_eq!(mode(&place.socket()), 0o600);
+    }
+
+    #[tokio::test]
+    async fn the_socket_of_a_dead_owner_is_there_until_the_next_one_takes_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path().join("run"), folder.path().join("log"));
+        make_private_folder(place.folder()).unwrap();
+        let dead = Listener::bind(&place).unwrap();
+        drop(dead);
+        let (ended, watched) = std::sync::mpsc::channel::<()>();
+        let watching = std::thread::spawn({
+            let place = place.clone();
+            move || {
+                while watched.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+                    assert!(place.is_left_behind(), "nobody asked that owner to end");
+                }
+            }
+        });
+        for _ in 0..2_000 {
+            Listener::bind(&place).unwrap();
+        }
+        drop(ended);
+        watching.join().unwrap();
+        assert!(matches!(connect(&place).await, Err(ClientError::NobodyListens)));
     }
 
     #[tokio::test]
