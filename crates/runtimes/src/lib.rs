@@ -59,6 +59,8 @@ pub mod paste;
 #[cfg(any(all(unix, feature = "eval"), feature = "jupyter"))]
 mod process;
 pub mod python;
+#[cfg(any(feature = "datalayer", feature = "opensandbox"))]
+mod reap;
 mod registry;
 pub mod supervise;
 mod surrounding;

@@ -16,9 +16,10 @@ use super::{
     api::{Answer, Order, Platform},
     join,
     model::{Model, given_name},
-    reap::reap,
+    reap::Ordered,
     settings::DatalayerSettings,
 };
+use crate::reap::reap;
 
 /// How often an order is given.
 const ORDERS: u32 = 4;
@@ -67,7 +68,8 @@ impl DatalayerRuntime {
             Ok(sandbox) => Ok(sandbox),
             Err(error) if sent == Sent::Nothing => Err(error),
             Err(error) => {
-                reap(&platform, &order.given_name, sent == Sent::Unanswered, &error).await?;
+                let ordered = Ordered { platform, given_name: order.given_name };
+                reap(ordered, sent == Sent::Unanswered, &error).await?;
                 Err(error)
             }
         }

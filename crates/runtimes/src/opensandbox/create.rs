@@ -20,10 +20,13 @@ use super::{
     host::SandboxHost,
     model::{Model, OURS},
     reach::{ANSWERS, EXECD_LABEL, JUPYTER_LABEL, Reach, Tokens, WARM_UP},
-    reap::reap,
+    reap::Asked,
     settings::{Handle, OpenSandboxSettings},
 };
-use crate::jupyter::{Host as _, JupyterSandbox, OnServer, Server, ServerHost, WhenRefused};
+use crate::{
+    jupyter::{Host as _, JupyterSandbox, OnServer, Server, ServerHost, WhenRefused},
+    reap::reap,
+};
 
 /// How long somebody who gave up waits for the server's word on what was ordered, before a task waits instead.
 const LAST_WORD: Duration = Duration::from_secs(5);
@@ -78,7 +81,7 @@ impl OpenSandboxRuntime {
             Ok(sandbox) if !cancel.is_cancelled() => Ok(sandbox),
             joined => {
                 let error = joined.err().unwrap_or(SandboxError::Cancelled);
-                reap(&lifecycle, &id, false, &error).await?;
+                reap(Asked { lifecycle, id }, false, &error).await?;
                 Err(error)
             }
         }
@@ -168,26 +171,27 @@ async fn ordered(
         answered = &mut answer => answered,
         () = cancel.cancelled() => {
             let Ok(answered) = tokio::time::timeout(LAST_WORD, &mut answer).await else {
-                let (lifecycle, id) = (lifecycle.clone(), id.to_owned());
+                let asked = Asked { lifecycle: lifecycle.clone(), id: id.to_owned() };
                 tokio::spawn(async move {
                     drop(answer.await);
-                    drop(reap(&lifecycle, &id, true, &SandboxError::Cancelled).await);
+                    drop(reap(asked, true, &SandboxError::Cancelled).await);
                 });
                 return Err(SandboxError::Cancelled);
             };
             answered
         }
     };
+    let asked = || Asked { lifecycle: lifecycle.clone(), id: id.to_owned() };
     match answered.map_err(|error| SandboxError::Failed(error.to_string()))? {
         Order::Made(model) if !cancel.is_cancelled() => Ok(*model),
         Order::Made(_) => {
-            reap(lifecycle, id, false, &SandboxError::Cancelled).await?;
+            reap(asked(), false, &SandboxError::Cancelled).await?;
             Err(SandboxError::Cancelled)
         }
         Order::Refused(error) => Err(error),
         Order::Lost(error) => {
             let error = if cancel.is_cancelled() { SandboxError::Cancelled } else { error };
-            reap(lifecycle, id, true, &error).await?;
+            reap(asked(), true, &error).await?;
             Err(error)
         }
     }
